@@ -29,6 +29,7 @@
 //	fleet/postgres          the same, in PostgreSQL
 //	fleet/store             what a fleet needs of a store, for authors of stores
 //	fleet/store/storetest   the tests that a store has to pass
+//	fleet/fleettest         the tests that a fleet has to pass on each store
 //	fleet/fence             tokens by which a resource refuses who has lost its permit
 //	fleet/fence/grpcfence   tokens in the metadata of gRPC
 //	fleet/fence/httpfence   tokens in the headers of HTTP

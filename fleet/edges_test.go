@@ -2,11 +2,9 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -216,83 +214,6 @@ func TestAWatchThatHangsIsLeft(t *testing.T) {
 		b.leave(f)
 		b.leave(g)
 	})
-}
-
-// Any name is a name, and no two are the same lock.
-func TestNames(t *testing.T) {
-	inBubble(t, func(b *bubble) {
-		f, _ := b.join(0)
-		names := []string{
-			"a/b", "a%2Fb", "a", "b", "a\nb", "a\n", "a b", "a+b", "..", ".", "../m", "/", "//", "a/q/size", "size", "q",
-			"\x00", "\xff\xfe", "ä", "a\u0308", strings.Repeat("x", 1000), "%", "%2F",
-		}
-		open := map[string]*Mutex{}
-		for _, name := range names {
-			m, err := f.Mutex(b.ctx, name)
-			require.NoError(b, err)
-			require.NoError(b, m.LockTimeout(time.Second), "%q is another lock", name)
-			open[name] = m
-		}
-		require.Equal(b, len(names), b.Entries())
-		for _, m := range open {
-			m.Unlock()
-		}
-		b.leave(f)
-	})
-}
-
-// Whatever request a context ends at, nothing is held after an error, nothing is left in the line,
-// and no goroutine is left after Close: the bubble would wait for it.
-func TestAContextMayEndAtAnyRequest(t *testing.T) {
-	boom := errors.New("ended here")
-	for at := range 16 {
-		inBubble(t, func(b *bubble) {
-			c := b.Connect(10 * time.Millisecond)
-			other, _ := b.join(10 * time.Millisecond)
-			o := b.semaphore(other, 3)
-			require.NoError(b, o.Acquire(b.ctx, 1))
-			ctx, cancel := context.WithCancelCause(b.ctx)
-			var asked atomic.Int64
-			c.On(func(context.Context, string) error {
-				if asked.Add(1) == int64(at) {
-					cancel(boom)
-				}
-				return nil
-			})
-			defer cancel(nil)
-			f, err := New(ctx, c)
-			if err != nil {
-				require.ErrorIs(b, err, context.Canceled)
-				o.Release(1)
-				b.leave(other)
-				return
-			}
-			s, err := f.Semaphore(ctx, "s", 3)
-			if err == nil {
-				if s.Acquire(ctx, 2) == nil {
-					s.Release(2)
-				}
-				if p, err := s.AcquirePermit(ctx, 1); err == nil {
-					p.Release()
-				}
-				if ok, _ := s.TryAcquireContext(ctx, 3); ok {
-					b.Error("one is held elsewhere")
-				}
-				_ = s.Acquire(ctx, 4)
-				_ = s.Resize(ctx, 4)
-				_, _ = f.Status(ctx)
-				require.Zero(b, s.Waiting())
-			} else {
-				require.ErrorIs(b, err, context.Canceled)
-			}
-			o.Release(1)
-			require.NoError(b, o.AcquireTimeout(time.Minute, 3), "all is free")
-			o.Release(3)
-			b.leave(f)
-			b.leave(other)
-			require.Zero(b, b.Entries())
-		})
-	}
 }
 
 // Neither readers nor writers starve, however many of the others come, in whatever process.

@@ -42,7 +42,7 @@ type Keyed struct {
 // Invariants:
 //
 //  1. A key that is held or waited for is in keys, with an open driver unless the Keyed or its
-//     Fleet is closed. So no request is ended because a key is dropped. (TestKeysComeAndGo)
+//     Fleet is closed. So no request is ended because a key is dropped. (fleettest: KeysComeAndGo)
 //  2. A key that nobody holds or wants is dropped after the tenure. (TestKeysLeaveNothing)
 type key struct {
 	of     *Keyed

@@ -188,36 +188,6 @@ func (w *world) three() []*fleet.Fleet {
 	return []*fleet.Fleet{w.join(), w.join(), w.join()}
 }
 
-func TestProcessesSharePermits(t *testing.T) {
-	w := onShared(t)
-	fs := w.three()
-	w.work(fs, 2, func() {
-		w.eventually(func() bool {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return len(w.holds) > 500
-		}, "permits are handed on")
-	})
-	st, err := fs[0].Status(w.ctx)
-	require.NoError(t, err)
-	require.Equal(t, int64(2), st[0].Size)
-}
-
-// What a dead process held comes back: whoever looks next ends its lease.
-func TestPermitsOfTheDeadComeBack(t *testing.T) {
-	w := onShared(t)
-	dead := postgres.New(w.server.Config("worker"), w.ns)
-	lease, _, err := dead.Grant(w.ctx, 2*time.Second)
-	require.NoError(t, err)
-	w.exec(`INSERT INTO farad.line (space, name, leases, seqs, made, mods, weights)
-		SELECT id, 'mutex/m', ARRAY[$2::bigint], '{1}', '{1}', '{1}', '{1}' FROM farad.space WHERE name = $1`, w.ns, lease)
-	m, err := w.join().Mutex(w.ctx, "m")
-	require.NoError(t, err)
-	require.NoError(t, m.LockContext(w.ctx))
-	m.Unlock()
-	require.Zero(t, w.count("SELECT count(*) FROM farad.session WHERE lease = $1", lease))
-}
-
 // A process has two connections, whatever it does.
 func TestAProcessHasTwoConnections(t *testing.T) {
 	w := onOwn(t)
@@ -240,22 +210,6 @@ func TestAProcessHasTwoConnections(t *testing.T) {
 	require.LessOrEqual(t, connections(), 2)
 	all.Wait()
 	w.eventually(func() bool { return connections() == 2 }, "one has the watch, one the requests")
-}
-
-// All rows that a closed fleet leaves are those of its namespace, its sizes and its last changes.
-func TestAClosedFleetLeavesNothing(t *testing.T) {
-	w := onShared(t)
-	f, err := fleet.New(w.ctx, postgres.New(w.server.Config("worker"), w.ns))
-	require.NoError(t, err)
-	for i := range 50 {
-		m, err := f.Mutex(w.ctx, string(rune('a'+i)))
-		require.NoError(t, err)
-		require.NoError(t, m.LockContext(w.ctx))
-		m.Unlock()
-	}
-	require.NoError(t, f.Close(w.ctx))
-	require.Zero(t, w.count(`SELECT count(*) FROM farad.line l JOIN farad.space s ON s.id = l.space WHERE s.name = $1`, w.ns))
-	require.Zero(t, w.count(`SELECT count(*) FROM farad.session l JOIN farad.space s ON s.id = l.space WHERE s.name = $1`, w.ns))
 }
 
 func TestNewWithoutASchemaFails(t *testing.T) {

@@ -169,7 +169,7 @@ func judged(dir string) bool {
 	return top != "bench" && top != "examples" && top != "tools" && !strings.HasPrefix(dir, "internal/locktest") &&
 		!strings.HasPrefix(dir, "fleet/embedded/") && !strings.HasPrefix(dir, "fleet/postgres/") &&
 		!strings.HasPrefix(dir, "vet/cmd/") &&
-		dir != "fleet/internal/memstore" && dir != "fleet/store/storetest"
+		dir != "fleet/internal/memstore" && dir != "fleet/store/storetest" && dir != "fleet/fleettest"
 }
 
 // commands returns the commands to run, the quickest first.

@@ -171,7 +171,7 @@ func testsOfFolder(root, dir string) []string {
 		return []string{
 			"-C fleet -short ./internal/share",
 			"-C fleet -tags interleave -run Model -short ./internal/share",
-			"-C fleet/embedded -short ./contract",
+			"-C fleet -short .",
 		}
 	}
 	module, pkg := inModule(root, dir)

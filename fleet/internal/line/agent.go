@@ -57,7 +57,7 @@ type Local interface {
 //  6. What exceeds the size since it fell is not given. (TestASizeThatFallsIsWithdrawnAtOnce)
 //  7. A transaction has no more operations than the server takes. Further returns are planned again
 //     once it is answered. A new entry never waits for that. (TestATransactionHasALimit,
-//     TestMoreEntriesThanATransactionTakes)
+//     fleettest: MoreEntriesThanATransactionTakes)
 //  8. A delete never waits for what the server has no space for. (the simulator's fill,
 //     TestReturnsGoAloneWithoutSpace)
 //  9. An agent owns the numbers that it has taken and no others. It is done only when nothing with

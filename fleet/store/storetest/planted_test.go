@@ -440,7 +440,7 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 				all := storetest.Tests()
 				i := slices.IndexFunc(all, func(test storetest.Test) bool { return test.Name == p.found })
 				require.GreaterOrEqual(t, i, 0)
-				m, s := memory()
+				m, s := memstore.ForTests()
 				defer m.Close()
 				d := p.defect()
 				s.Connect = func() store.Store { return broken{m.Connect(time.Millisecond), m, d} }
@@ -484,7 +484,7 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 				all := storetest.Tests()
 				i := slices.IndexFunc(all, func(test storetest.Test) bool { return test.Name == p.found })
 				require.GreaterOrEqual(t, i, 0)
-				m, s := memory()
+				m, s := memstore.ForTests()
 				defer m.Close()
 				p.plant(m, s)
 				err := all[i].Run(t.Context(), s)

@@ -30,6 +30,9 @@ type Servers struct {
 	// Fill has the servers be without space. What it returns gives them space again.
 	Fill func() (drain func() error, err error)
 
+	// DeleteSize has an operator delete the size of a line, as if nobody had written it.
+	DeleteSize func(kind, name string) error
+
 	// Forbid has the servers refuse a process to write. What it returns has them allow it again.
 	Forbid func(s store.Store) (allow func() error, err error)
 }

@@ -1,0 +1,322 @@
+package fleettest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/fence"
+)
+
+var keys = []func(w *world){
+	keysComeAndGo, keysAreLost, tokensOutliveTheLine, aKeyIsResized,
+	processesPassDifferentSizes, closeOfKeys, keysAreClosedWhileTheyAreUsed, namesOfKeys,
+	keysAtRestCostNothing,
+}
+
+// Whatever keys processes use, and however requests end, no key has more than its size in use.
+// Keys that nobody uses leave nothing, neither in the store nor in a process.
+func keysComeAndGo(w *world) {
+	const size = 2
+	names := []string{"a", "b/c", "", "d", "e", "f"}
+	held := make([]atomic.Int64, len(names))
+	var users sync.WaitGroup
+	var served atomic.Int64
+	var all []*fleet.Keyed
+	for i, tenure := range []time.Duration{0, 2 * time.Millisecond, fleet.DefaultTenure} {
+		k := w.keyed(w.join(fleet.WithTenure(tenure)), size)
+		all = append(all, k)
+		for j := range 8 {
+			r := rand.New(rand.NewPCG(uint64(i), uint64(j)))
+			users.Go(func() {
+				for range 30 {
+					key, n := r.IntN(len(names)), 1+r.Int64N(size)
+					ctx, cancel := context.WithTimeout(w.ctx, time.Duration(r.IntN(20))*time.Millisecond)
+					if r.IntN(2) == 0 {
+						ctx = w.ctx
+					}
+					if err := k.Acquire(ctx, names[key], n); err == nil {
+						served.Add(1)
+						if h := held[key].Add(n); h > size {
+							w.Errorf("%d are held", h)
+						}
+						time.Sleep(time.Duration(r.IntN(3)) * time.Millisecond)
+						held[key].Add(-n)
+						k.Release(names[key], n)
+					} else if ctx == w.ctx || !errors.Is(err, context.DeadlineExceeded) {
+						w.Errorf("%w", err)
+					}
+					cancel()
+					time.Sleep(time.Duration(r.IntN(40)) * time.Millisecond)
+				}
+			})
+		}
+	}
+	users.Wait()
+	w.check(served.Load() > 3*8*30/4, served.Load(), "are served")
+	w.eventually(func() bool { return w.unused(names...) }, "something is left in the store")
+	for _, k := range all {
+		w.eventually(func() bool { return k.Len() == 0 }, "something is left in a process")
+	}
+}
+
+// Keys of a lost session are lost, and others get them. What was acquired without a handle is
+// released by its key.
+func keysAreLost(w *world) {
+	f := w.join()
+	a, b := w.keyed(f, 1), w.keyed(w.join(), 1)
+	p, err := a.AcquirePermit(w.ctx, "x", 1)
+	w.noError(err)
+	w.noError(a.Acquire(w.ctx, "y", 1))
+	for key, free := range map[string]bool{"x": false, "z": true} {
+		ok, err := b.TryAcquireContext(w.ctx, key, 1)
+		w.noError(err)
+		w.equal(free, ok)
+	}
+	b.Release("z", 1)
+	got := make(chan *fleet.Permit)
+	go func() {
+		p, err := b.AcquirePermit(w.ctx, "x", 1)
+		w.noError(err)
+		got <- p
+	}()
+	w.eventually(func() bool { return len(w.state("keyed", "s/x").Entries) == 2 }, "it waits")
+	waits := make(chan error)
+	go func() { waits <- a.Acquire(w.ctx, "x", 1) }()
+	w.waits(f, "keyed s/x")
+	w.revoke(p)
+	next := receive(w, got)
+	w.lost(p)
+	w.check(next.Token().Compare(p.Token()) > 0)
+	w.noError(b.Acquire(w.ctx, "y", 1))
+	p.Release()
+	next.Release()
+	w.noError(receive(w, waits), "it waits in the next session")
+	w.equal(2, a.Len(), "what is lost has to be released")
+	a.Release("y", 1)
+	a.Release("x", 1)
+	b.Release("y", 1)
+	w.eventually(func() bool { return a.Len() == 0 && w.unused("x", "y", "z") }, "nobody uses a key")
+	w.panics(func() { a.Release("y", 1) })
+}
+
+// A key's line goes when nobody holds or wants it, and a new one has greater tokens: they have the
+// store's revision, which is that of all lines.
+func tokensOutliveTheLine(w *world) {
+	processes := []*fleet.Keyed{w.keyed(w.join(), 1), w.keyed(w.join(), 1)}
+	gate := fence.NewGate(1)
+	var last fence.Token
+	for i := range 20 {
+		p, err := processes[i%3%2].AcquirePermit(w.ctx, "a", 1)
+		w.noError(err)
+		w.check(p.Token().Compare(last) > 0, p.Token(), "after", last)
+		w.noError(gate.Check(p.Token()))
+		if last.Lease != 0 && last.Lease != p.Token().Lease {
+			w.errorIs(gate.Check(last), fence.ErrStale)
+		}
+		last = p.Token()
+		p.Release()
+		w.eventually(func() bool { return w.unused("a") }, "the line goes")
+	}
+}
+
+// One key has another size, for all processes, also for those that open it later.
+func aKeyIsResized(w *world) {
+	f := w.join()
+	a, b := w.keyed(f, 2), w.keyed(w.join(), 2)
+	w.check(a == w.keyed(f, 7) && a.Size() == 2, "the first size counts")
+	w.errorIs(a.Acquire(w.ctx, "x", 3), fleet.ErrTooLarge)
+	w.noError(a.Resize(w.ctx, "x", 5))
+	w.noError(b.Acquire(w.ctx, "x", 4))
+	w.errorIs(a.AcquireTimeout(50*time.Millisecond, "x", 2), context.DeadlineExceeded)
+	w.noError(a.Acquire(w.ctx, "x", 1))
+	w.errorIs(a.Acquire(w.ctx, "y", 3), fleet.ErrTooLarge, "another key")
+	got := make(chan error)
+	go func() { got <- a.Acquire(w.ctx, "x", 2) }()
+	w.eventually(func() bool { return len(w.state("keyed", "s/x").Entries) == 3 }, "it waits")
+	w.noError(b.Resize(w.ctx, "x", 7)) // while it is held and waited for
+	w.noError(receive(w, got))
+	w.noError(a.Resize(w.ctx, "x", 0))
+	w.errorIs(b.Acquire(w.ctx, "x", 1), fleet.ErrTooLarge)
+	b.Release("x", 4)
+	a.Release("x", 3)
+	w.eventually(func() bool { return len(w.state("keyed", "s/x").Entries) == 0 }, "nobody uses it")
+	w.errorIs(b.Acquire(w.ctx, "x", 1), fleet.ErrTooLarge, "its size is kept")
+}
+
+// An operator deletes the size of a key that is in use. It has the usual size.
+func aSizeOfAKeyThatIsDeleted(w *world) {
+	a, b := w.keyed(w.join(), 2), w.keyed(w.join(), 2)
+	w.noError(a.Resize(w.ctx, "x", 1))
+	w.noError(a.Acquire(w.ctx, "x", 1))
+	got := make(chan error)
+	go func() { got <- b.Acquire(w.ctx, "x", 1) }()
+	w.eventually(func() bool { return len(w.state("keyed", "s/x").Entries) == 2 }, "it waits")
+	w.noError(w.DeleteSize("keyed", "s/x"))
+	w.noError(receive(w, got))
+	a.Release("x", 1)
+	b.Release("x", 1)
+	w.eventually(func() bool { return w.unused("x") }, "nobody uses it")
+	w.errorIs(a.Acquire(w.ctx, "x", 3), fleet.ErrTooLarge)
+}
+
+// Processes that pass different sizes hold at most the largest together, and all are served.
+func processesPassDifferentSizes(w *world) {
+	var held atomic.Int64
+	var users sync.WaitGroup
+	for _, size := range []int64{1, 3} {
+		k := w.keyed(w.join(), size)
+		for range 5 {
+			users.Go(func() {
+				for range 30 {
+					w.noError(k.Acquire(w.ctx, "a", 1))
+					if h := held.Add(1); h > 3 {
+						w.Errorf("%d are held", h)
+					}
+					time.Sleep(time.Millisecond)
+					held.Add(-1)
+					k.Release("a", 1)
+				}
+			})
+		}
+	}
+	users.Wait()
+	w.eventually(func() bool { return w.unused("a") }, "something is left")
+}
+
+// Close ends who waits for any key. Held permits stay held until they are released, and Close of
+// the membership waits for them.
+func closeOfKeys(w *world) {
+	f := w.apart()
+	k := w.keyed(f, 1)
+	p, err := k.AcquirePermit(w.ctx, "a", 1)
+	w.noError(err)
+	w.noError(k.Acquire(w.ctx, "b", 1))
+	got := make(chan error)
+	wait := func(k *fleet.Keyed) {
+		go func() { got <- k.Acquire(w.ctx, "a", 1) }()
+		w.waits(f, "keyed s/a")
+	}
+	wait(k)
+	k.Close()
+	k.Close()
+	w.errorIs(receive(w, got), fleet.ErrClosed)
+	w.errorIs(k.Acquire(w.ctx, "c", 1), fleet.ErrClosed)
+	w.check(p.Valid())
+
+	again := w.keyed(f, 1)
+	w.check(k != again)
+	wait(again) // what the closed one has counts
+	p.Release()
+	w.noError(receive(w, got))
+	w.noError(again.Acquire(w.ctx, "c", 1))
+	wait(again)
+	closed := make(chan error, 1)
+	go func() { closed <- f.Close(w.ctx) }()
+	w.errorIs(receive(w, got), fleet.ErrClosed)
+	_, err = f.Keyed(w.ctx, "s", 1)
+	w.errorIs(err, fleet.ErrClosed)
+	w.errorIs(again.Acquire(w.ctx, "d", 1), fleet.ErrClosed)
+	again.Release("a", 1)
+	again.Release("c", 1)
+	w.eventually(func() bool { return w.unused("a", "c") }, "they are returned")
+	w.equal(0, len(closed), "b is held")
+	k.Release("b", 1)
+	w.noError(receive(w, closed))
+	w.check(w.unused("b"))
+	w.eventually(func() bool { return again.Len() == 0 }, "a process keeps keys")
+}
+
+// Keys are closed, opened again and used at a time. No key has more in use than there is, nobody
+// waits for ever, and nothing is left.
+func keysAreClosedWhileTheyAreUsed(w *world) {
+	names := []string{"a", "b", "c"}
+	held := make([]atomic.Int64, len(names))
+	var users sync.WaitGroup
+	var served, ended atomic.Int64
+	enough := func() bool { return served.Load() >= 200 && ended.Load() >= 10 || w.ctx.Err() != nil }
+	for i := range 2 {
+		f := w.join(fleet.WithTenure(time.Duration(i) * time.Millisecond))
+		users.Go(func() {
+			for !enough() {
+				for before := served.Load(); served.Load() < before+5 && !enough(); {
+					time.Sleep(700 * time.Microsecond)
+				}
+				w.keyed(f, 1).Close()
+			}
+		})
+		for j := range 6 {
+			r := rand.New(rand.NewPCG(uint64(i), uint64(j)))
+			users.Go(func() {
+				for !enough() {
+					key := r.IntN(len(names))
+					p, err := w.keyed(f, 1).AcquirePermit(w.ctx, names[key], 1)
+					if err != nil {
+						w.errorIs(err, fleet.ErrClosed)
+						ended.Add(1)
+						time.Sleep(100 * time.Microsecond)
+						continue
+					}
+					if held[key].Add(1) != 1 {
+						w.Errorf("two hold a key")
+					}
+					time.Sleep(time.Duration(r.IntN(300)) * time.Microsecond)
+					held[key].Add(-1)
+					p.Release()
+					served.Add(1)
+				}
+			})
+		}
+	}
+	users.Wait()
+	w.noError(w.ctx.Err(), served.Load(), ended.Load())
+	w.eventually(func() bool { return w.unused(names...) }, "something is left")
+}
+
+// Any text is a key, and no two keys of any names are the same.
+func namesOfKeys(w *world) {
+	f := w.join()
+	var release []func()
+	for _, name := range []string{"a", "a/b", "a%2Fb", "/", " ", "\xff"} {
+		k, err := f.Keyed(w.ctx, name, 1)
+		w.noError(err)
+		for _, key := range []string{"", "b", "/", "b/c", "c", "size", "q/1", "%2F", "\x00", "ä"} {
+			ok, err := k.TryAcquireContext(w.ctx, key, 1)
+			w.noError(err)
+			w.check(ok, name, key, "is another key")
+			w.equal(1, len(w.state("keyed", url.PathEscape(name)+"/"+key).Entries))
+			release = append(release, func() { k.Release(key, 1) })
+		}
+	}
+	for _, r := range release {
+		r()
+	}
+	_, err := f.Keyed(w.ctx, "", 1)
+	w.check(err != nil, "a name is empty")
+	w.panics(func() { _, _ = f.Keyed(w.ctx, "a", -1) })
+}
+
+// Keys that were used cost a process at rest nothing: neither requests nor watches.
+func keysAtRestCostNothing(w *world) {
+	const keys = 300
+	f, x := w.disturbed(fleet.WithTTL(w.TTL))
+	k := w.keyed(f, 2)
+	var users sync.WaitGroup
+	before := x.sum(x.asked, "txn", "read")
+	for i := range keys {
+		users.Go(func() {
+			w.noError(k.Acquire(w.ctx, fmt.Sprint(i), 1))
+			k.Release(fmt.Sprint(i), 1)
+		})
+	}
+	users.Wait()
+	w.eventually(func() bool { return k.Len() == 0 && x.sum(x.going, "txn") == 0 }, "keys are left")
+	w.check(x.sum(x.asked, "txn", "read")-before < 3*keys, "two requests a key, and some that are repeated")
+	w.rests(x, keys)
+}
