@@ -60,20 +60,54 @@ func (c *cable) set(cut bool) {
 	c.open = nil
 }
 
-// A worker is a process that reads a number in the database, and writes what follows it. Now and
-// then it does not look at its permit for longer than a lease lasts, as if it were paused.
+// A worker is a goroutine of a process. Under a lock it reads a number in the database, and writes
+// what follows it. Now and then it does not look at its permit for longer than a lease lasts, as if
+// it were paused.
 type worker struct {
 	*world
-	cable *cable
-	mutex *fleet.Mutex
-	rand  *rand.Rand
+	cable   *cable
+	lock    string
+	acquire func(ctx context.Context) (holding, error)
+	rand    *rand.Rand
+}
+
+// A holding is what was acquired: a permit, or a term.
+type holding interface {
+	Token() fence.Token
+	Valid() bool
+	Release()
+}
+
+type term struct{ *fleet.Term }
+
+func (t term) Release() { t.Resign() }
+
+// locks are all kinds of which one is held at a time, by name.
+func (w *world) locks(f *fleet.Fleet) map[string]func(ctx context.Context) (holding, error) {
+	m, err := f.Mutex(w.ctx, "m")
+	require.NoError(w, err)
+	rw, err := f.RWMutex(w.ctx, "rw")
+	require.NoError(w, err)
+	k, err := f.Keyed(w.ctx, "k", 1)
+	require.NoError(w, err)
+	e, err := f.Election(w.ctx, "e")
+	require.NoError(w, err)
+	return map[string]func(ctx context.Context) (holding, error){
+		"mutex":   func(ctx context.Context) (holding, error) { return m.LockPermit(ctx) },
+		"rwmutex": func(ctx context.Context) (holding, error) { return rw.LockPermit(ctx) },
+		"key":     func(ctx context.Context) (holding, error) { return k.AcquirePermit(ctx, "key", 1) },
+		"election": func(ctx context.Context) (holding, error) {
+			t, err := e.Campaign(ctx)
+			return term{t}, err
+		},
+	}
 }
 
 const chaosTTL = 2 * time.Second
 
 func (w *worker) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		p, err := w.mutex.LockPermit(ctx)
+		p, err := w.acquire(ctx)
 		if err != nil {
 			continue // the end, or a refusal
 		}
@@ -85,7 +119,7 @@ func (w *worker) run(ctx context.Context) {
 }
 
 // write writes twice: what checks tokens, and what does not.
-func (w *worker) write(ctx context.Context, p *fleet.Permit) error {
+func (w *worker) write(ctx context.Context, p holding) error {
 	db, err := pgx.ConnectConfig(ctx, w.server.Config("postgres"))
 	if err != nil {
 		return err
@@ -93,39 +127,40 @@ func (w *worker) write(ctx context.Context, p *fleet.Permit) error {
 	defer func() { _ = db.Close(context.Background()) }()
 	var fenced, plain int
 	order := p.Token().Order()
-	err = db.QueryRow(ctx, "UPDATE account SET fence = $1 WHERE fence <= $1 RETURNING n", order).Scan(&fenced)
+	err = db.QueryRow(ctx, "UPDATE account SET fence = $1 WHERE lock = $2 AND fence <= $1 RETURNING n", order, w.lock).Scan(&fenced)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fence.ErrStale
 	}
 	if err == nil {
-		err = db.QueryRow(ctx, "SELECT n FROM plain").Scan(&plain)
+		err = db.QueryRow(ctx, "SELECT n FROM plain WHERE lock = $1", w.lock).Scan(&plain)
 	}
 	if err != nil || !p.Valid() {
 		return err
 	}
-	if w.rand.IntN(20) == 0 {
+	if w.rand.IntN(50) == 0 {
 		w.cable.set(true)
 		defer w.cable.set(false)
 		time.Sleep(rand.N(2 * chaosTTL))
 	}
-	_, err = db.Exec(ctx, "WITH new AS (UPDATE plain SET n = $1 + 1) INSERT INTO plain_log VALUES ($1)", plain)
+	_, err = db.Exec(ctx,
+		"WITH new AS (UPDATE plain SET n = $1 + 1 WHERE lock = $2) INSERT INTO plain_log VALUES ($2, $1)", plain, w.lock)
 	if err != nil {
 		return err
 	}
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, "UPDATE account SET fence = $1, n = $2 + 1 WHERE fence <= $1", order, fenced)
+		tag, err := tx.Exec(ctx, "UPDATE account SET fence = $1, n = $2 + 1 WHERE lock = $3 AND fence <= $1", order, fenced, w.lock)
 		if err == nil && tag.RowsAffected() == 0 {
 			err = fence.ErrStale
 		}
 		if err == nil {
-			_, err = tx.Exec(ctx, "INSERT INTO account_log VALUES ($1)", fenced)
+			_, err = tx.Exec(ctx, "INSERT INTO account_log VALUES ($1, $2)", w.lock, fenced)
 		}
 		return err
 	})
 }
 
-// Whatever fails, no write of a process that has lost its permit is accepted with its token: no two
-// follow the same number.
+// Whatever fails, no write of a process that has lost what it held is accepted with its token: no
+// two follow the same number.
 func TestAnythingFails(t *testing.T) {
 	w := onOwn(t)
 	long := *chaosFor
@@ -142,12 +177,10 @@ func TestAnythingFails(t *testing.T) {
 	}
 	t.Logf("-seed %d -for %v", seed, long)
 	w.exec(`
-		CREATE TABLE account (n integer NOT NULL, fence text COLLATE "C" NOT NULL);
-		INSERT INTO account VALUES (0, '');
-		CREATE TABLE account_log (n integer NOT NULL);
-		CREATE TABLE plain (n integer NOT NULL);
-		INSERT INTO plain VALUES (0);
-		CREATE TABLE plain_log (n integer NOT NULL);`)
+		CREATE TABLE account (lock text NOT NULL, n integer NOT NULL, fence text COLLATE "C" NOT NULL);
+		CREATE TABLE account_log (lock text NOT NULL, n integer NOT NULL);
+		CREATE TABLE plain (lock text NOT NULL, n integer NOT NULL);
+		CREATE TABLE plain_log (lock text NOT NULL, n integer NOT NULL);`)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var running sync.WaitGroup
@@ -159,10 +192,17 @@ func TestAnythingFails(t *testing.T) {
 		config.DialFunc = c.dial
 		f, err := fleet.New(w.ctx, postgres.New(config, w.ns), fleet.WithTTL(chaosTTL))
 		require.NoError(t, err)
-		m, err := f.Mutex(w.ctx, "m")
-		require.NoError(t, err)
+		var workers sync.WaitGroup
+		for lock, acquire := range w.locks(f) {
+			if i == 0 {
+				w.exec("INSERT INTO account VALUES ($1, 0, '')", lock)
+				w.exec("INSERT INTO plain VALUES ($1, 0)", lock)
+			}
+			r := rand.New(rand.NewPCG(seed, i))
+			workers.Go(func() { (&worker{w, c, lock, acquire, r}).run(ctx) })
+		}
 		running.Go(func() {
-			(&worker{world: w, cable: c, mutex: m, rand: rand.New(rand.NewPCG(seed, i))}).run(ctx)
+			workers.Wait()
 			closing, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			assert.NoError(t, f.Close(closing))
@@ -170,20 +210,29 @@ func TestAnythingFails(t *testing.T) {
 	}
 	w.faults(seed, long, cables)
 	db := operator(t, w.server)
-	count := func(sql string) (n int) {
-		require.NoError(t, db.QueryRow(context.Background(), sql).Scan(&n))
+	count := func(sql, lock string) (n int) {
+		require.NoError(t, db.QueryRow(context.Background(), sql, lock).Scan(&n))
 		return n
 	}
-	const writes = "SELECT count(*) FROM account_log"
-	before := count(writes)
-	require.Eventually(t, func() bool { return count(writes) > before+10 }, time.Minute, 10*time.Millisecond,
-		"all goes on once nothing fails")
+	const (
+		writes = "SELECT count(*) FROM account_log WHERE lock = $1"
+		lost   = "SELECT count(*) - count(DISTINCT n) FROM account_log WHERE lock = $1"
+		plain  = "SELECT count(*) - count(DISTINCT n) FROM plain_log WHERE lock = $1"
+	)
+	locks := []string{"mutex", "rwmutex", "key", "election"}
+	for _, lock := range locks {
+		before := count(writes, lock)
+		require.Eventually(t, func() bool { return count(writes, lock) > before+10 }, time.Minute, 10*time.Millisecond,
+			"all goes on once nothing fails")
+	}
 	cancel()
 	running.Wait()
-	t.Logf("writes %d; twice after the same number: %d fenced, %d unfenced", count(writes),
-		count("SELECT count(*) - count(DISTINCT n) FROM account_log"), count("SELECT count(*) - count(DISTINCT n) FROM plain_log"))
-	require.Zero(t, count("SELECT count(*) - count(DISTINCT n) FROM account_log"), "a write was lost")
-	require.Equal(t, count(writes), count("SELECT n FROM account"))
+	for _, lock := range locks {
+		t.Logf("%s: writes %d; twice after the same number: %d fenced, %d unfenced",
+			lock, count(writes, lock), count(lost, lock), count(plain, lock))
+		require.Zero(t, count(lost, lock), "a write was lost")
+		require.Equal(t, count(writes, lock), count("SELECT n FROM account WHERE lock = $1", lock))
+	}
 }
 
 // faults has faults happen, one after the other.

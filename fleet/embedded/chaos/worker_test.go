@@ -18,6 +18,7 @@ import (
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/etcd"
+	"github.com/farad-go/farad/fleet/fence"
 	"github.com/farad-go/farad/fleet/internal/clock"
 )
 
@@ -25,13 +26,21 @@ const workerRole = "worker"
 
 // The locks that the workers share, and the most that may be inside.
 const (
-	one     = "one"  // a semaphore
-	several = "four" // a semaphore, used with weights
-	mutex   = "mutex"
-	rwMutex = "rwmutex"
+	one      = "one"  // a semaphore
+	several  = "four" // a semaphore, used with weights
+	mutex    = "mutex"
+	rwMutex  = "rwmutex"
+	election = "election"
+	oneKey   = "one for each key"  // one of its keys
+	someKey  = "four for each key" // one of its keys, used with weights
 )
 
-var sizes = map[string]int64{one: 1, several: 4, mutex: 1, rwMutex: everyone}
+var (
+	sizes = map[string]int64{
+		one: 1, several: 4, mutex: 1, rwMutex: everyone, election: 1, oneKey: 1, someKey: 4,
+	}
+	everything = []string{one, several, mutex, rwMutex, election, oneKey, someKey}
+)
 
 // everyone is what a writer acquires.
 const everyone = 1 << 30
@@ -113,8 +122,19 @@ func join(ctx context.Context, client *clientv3.Client) (*fleet.Fleet, error) {
 	}
 }
 
-// An acquirer acquires n permits, or locks.
-type acquirer func(ctx context.Context, n int64) (*fleet.Permit, error)
+// A holding is what was acquired: a permit, or a term.
+type holding interface {
+	Token() fence.Token
+	Valid() bool
+	Release()
+}
+
+type term struct{ *fleet.Term }
+
+func (t term) Release() { t.Resign() }
+
+// An acquirer acquires n permits, locks or leads. With an error there is nothing to release.
+type acquirer func(ctx context.Context, n int64) (holding, error)
 
 func open(ctx context.Context, f *fleet.Fleet, lock string) (acquirer, error) {
 	for {
@@ -131,18 +151,27 @@ func openOnce(ctx context.Context, f *fleet.Fleet, lock string) (acquirer, error
 	switch lock {
 	case mutex:
 		m, err := f.Mutex(ctx, lock)
-		return func(ctx context.Context, _ int64) (*fleet.Permit, error) { return m.LockPermit(ctx) }, err
+		return func(ctx context.Context, _ int64) (holding, error) { return m.LockPermit(ctx) }, err
 	case rwMutex:
 		m, err := f.RWMutex(ctx, lock)
-		return func(ctx context.Context, n int64) (*fleet.Permit, error) {
+		return func(ctx context.Context, n int64) (holding, error) {
 			if n == everyone {
 				return m.LockPermit(ctx)
 			}
 			return m.RLockPermit(ctx)
 		}, err
+	case election:
+		e, err := f.Election(ctx, lock)
+		return func(ctx context.Context, _ int64) (holding, error) {
+			t, err := e.Campaign(ctx)
+			return term{t}, err
+		}, err
+	case oneKey, someKey:
+		k, err := f.Keyed(ctx, lock, sizes[lock])
+		return func(ctx context.Context, n int64) (holding, error) { return k.AcquirePermit(ctx, "key", n) }, err
 	default:
 		s, err := f.Semaphore(ctx, lock, sizes[lock])
-		return s.AcquirePermit, err
+		return func(ctx context.Context, n int64) (holding, error) { return s.AcquirePermit(ctx, n) }, err
 	}
 }
 
@@ -152,7 +181,7 @@ func (w *worker) use(ctx context.Context, r *rand.Rand, lock string, acquire acq
 	for ctx.Err() == nil {
 		n := int64(1)
 		switch {
-		case lock == several:
+		case lock == several, lock == someKey:
 			n = 1 + r.Int64N(3)
 		case lock == rwMutex && r.IntN(3) == 0:
 			n = everyone
@@ -164,7 +193,9 @@ func (w *worker) use(ctx context.Context, r *rand.Rand, lock string, acquire acq
 			time.Sleep(10 * time.Millisecond)
 			continue
 		case ctx.Err() != nil:
-			p.Release()
+			if err == nil {
+				p.Release()
+			}
 			return nil
 		case err != nil:
 			return fmt.Errorf("%s: %w", lock, err)
@@ -179,13 +210,16 @@ func (w *worker) use(ctx context.Context, r *rand.Rand, lock string, acquire acq
 		p.Release()
 		last = Act{Op: op.Op, LastReleased: now()}
 		time.Sleep(time.Duration(r.IntN(8)) * time.Millisecond)
+		if r.IntN(8) == 0 {
+			time.Sleep(2 * fleet.DefaultTenure) // so that a key is sometimes not in use
+		}
 	}
 	return nil
 }
 
 // act reads and writes the resource twice. Each time it first looks at whether the permits are
 // valid: the fault that only the resource can find comes after that.
-func (w *worker) act(op Act, p *fleet.Permit) error {
+func (w *worker) act(op Act, p holding) error {
 	valid := op.Called
 	for _, kind := range []Kind{Enter, Read} {
 		op.Kind, op.Checked = kind, now()

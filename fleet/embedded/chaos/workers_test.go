@@ -85,7 +85,7 @@ func (r *run) jumpBack(w *process) {
 // A resource that checks tokens is safe from a worker that was paused. One that does not is not.
 func TestPausedHolder(t *testing.T) {
 	t.Parallel()
-	r := newRun(t, 4, one, several, mutex, rwMutex)
+	r := newRun(t, 4, everything...)
 	for _, lock := range r.locks {
 		r.pause(r.anyWorker(), lock)
 		r.allServed("after a pause in " + lock)
@@ -99,7 +99,7 @@ func TestPausedHolder(t *testing.T) {
 // The permits of a worker that is killed come back when its lease has ended.
 func TestKilledHolder(t *testing.T) {
 	t.Parallel()
-	r := newRun(t, 3, one, several, mutex, rwMutex)
+	r := newRun(t, 3, everything...)
 	rounds := 4
 	if testing.Short() {
 		rounds = 1
@@ -187,7 +187,7 @@ func TestClocksJump(t *testing.T) {
 	if testing.Short() {
 		t.Skip()
 	}
-	r := newRun(t, 3, one, several, mutex, rwMutex)
+	r := newRun(t, 3, everything...)
 	w := r.anyWorker()
 	r.jump(w, time.Hour)
 	r.allServed("after a jump forward")
@@ -253,7 +253,7 @@ func TestAnythingFails(t *testing.T) {
 	}
 	for i := 0; i == 0 || time.Now().Before(end); i++ {
 		ok := t.Run(strconv.Itoa(i), func(t *testing.T) {
-			r := newRun(t, 3, one, several, mutex, rwMutex)
+			r := newRun(t, 3, everything...)
 			faults := slices.Clone(all)
 			r.random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 			if stress() == 0 {
