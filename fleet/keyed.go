@@ -13,11 +13,15 @@ import (
 
 // A Keyed is a counting semaphore for each key, as one for each tenant: "at most 5 exports of a
 // tenant, over all workers". It is to [Semaphore] what package sync/keyed is to sync/semaphore. A
-// key is any text, and needs no registration. With size 1 it is a mutex for each key.
+// key is any text, and needs no registration.
 //
 //	exports, err := f.Keyed(ctx, "exports", 5)
 //	p, err := exports.AcquirePermit(ctx, tenant, 1)
 //	defer p.Release()
+//
+// With size 1 it is a mutex for each key. It is a read-write lock for each key if a reader acquires
+// 1 and a writer the whole Size, which then is the most readers at a time. Requests are served in
+// order, so neither starves. Keys of such a lock must not be resized.
 //
 // A key costs nothing, in the store and in this process, while nobody holds or wants it. So it
 // keeps no permits for the next acquire as a Semaphore does, but for the tenure, 20 ms at most: a

@@ -16,7 +16,7 @@ import (
 
 var keys = []func(w *world){
 	keysComeAndGo, keysAreLost, tokensOutliveTheLine, aKeyIsResized,
-	processesPassDifferentSizes, closeOfKeys, keysAreClosedWhileTheyAreUsed, namesOfKeys,
+	readersAndWritersOfAKey, processesPassDifferentSizes, closeOfKeys, keysAreClosedWhileTheyAreUsed, namesOfKeys,
 	keysAtRestCostNothing,
 }
 
@@ -277,6 +277,57 @@ func keysAreClosedWhileTheyAreUsed(w *world) {
 	users.Wait()
 	w.noError(w.ctx.Err(), served.Load(), ended.Load())
 	w.eventually(func() bool { return w.unused(names...) }, "something is left")
+}
+
+// Readers of a key take 1, and writers take all. Readers share the key, writers do not, and neither
+// starves.
+func readersAndWritersOfAKey(w *world) {
+	const size = 50
+	var inside atomic.Int64
+	var users sync.WaitGroup
+	for range 3 {
+		k := w.keyed(w.join(fleet.WithTenure(2*time.Millisecond)), size)
+		use := func(times int, n int64) {
+			users.Go(func() {
+				for range times {
+					p, err := k.AcquirePermit(w.ctx, "a", n)
+					w.noError(err)
+					if now := inside.Add(n); now > size {
+						w.Errorf("a writer beside others: %d", now)
+					}
+					time.Sleep(200 * time.Microsecond)
+					inside.Add(-n)
+					p.Release()
+				}
+			})
+		}
+		for range 3 {
+			use(20, 1)
+		}
+		use(10, k.Size())
+	}
+	users.Wait()
+	k, o := w.keyed(w.join(), size), w.keyed(w.join(), size)
+	for range 2 { // at a time
+		w.noError(k.Acquire(w.ctx, "a", 1))
+		w.noError(o.Acquire(w.ctx, "a", 1))
+	}
+	got := make(chan error)
+	go func() { got <- k.Acquire(w.ctx, "a", size) }()
+	w.eventually(func() bool {
+		weights := int64(0)
+		for _, e := range w.state("keyed", "s/a").Entries {
+			weights += e.Weight
+		}
+		return weights > size
+	}, "the writer is in line")
+	ok, err := o.TryAcquireContext(w.ctx, "a", 1)
+	w.noError(err)
+	w.check(!ok, "a reader overtakes a writer")
+	k.Release("a", 2)
+	o.Release("a", 2)
+	w.noError(receive(w, got))
+	k.Release("a", size)
 }
 
 // Any text is a key, and no two keys of any names are the same.

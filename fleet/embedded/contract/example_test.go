@@ -186,6 +186,39 @@ func ExampleKeyed() {
 	// other false <nil>
 }
 
+// A document is read by many and written by one, over all processes. Its name is the key.
+func ExampleKeyed_readersAndWriters() {
+	client, end := open()
+	defer end()
+	ctx := context.Background()
+	f, err := fleet.New(ctx, etcd.New(client, "billing"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close(ctx)
+	documents, err := f.Keyed(ctx, "documents", 1000) // readers at a time
+	if err != nil {
+		log.Fatal(err)
+	}
+	reader, err := documents.AcquirePermit(ctx, "report", 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	another, err := documents.TryAcquireContext(ctx, "report", 1)
+	fmt.Println("another reader:", another, err)
+	documents.Release("report", 1)
+	writer, err := documents.TryAcquireContext(ctx, "report", documents.Size())
+	fmt.Println("a writer:", writer, err)
+	reader.Release()
+	writer, err = documents.TryAcquireContext(ctx, "report", documents.Size())
+	fmt.Println("then:", writer, err)
+	documents.Release("report", documents.Size())
+	// Output:
+	// another reader: true <nil>
+	// a writer: false <nil>
+	// then: true <nil>
+}
+
 func ExampleFuture() {
 	client, end := open()
 	defer end()
