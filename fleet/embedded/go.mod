@@ -37,6 +37,7 @@ require (
 	github.com/farad-go/farad v0.1.0
 	github.com/farad-go/farad/fleet v0.1.0
 	github.com/farad-go/farad/fleet/etcd v0.1.0
+	github.com/farad-go/farad/fleet/fence/grpcfence v0.1.0
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
@@ -90,3 +91,5 @@ replace github.com/farad-go/farad => ../..
 replace github.com/farad-go/farad/fleet => ..
 
 replace github.com/farad-go/farad/fleet/etcd => ../etcd
+
+replace github.com/farad-go/farad/fleet/fence/grpcfence => ../fence/grpcfence

@@ -52,6 +52,10 @@ func consumers(version, next string, mixed bool) []consumer {
 		{name: "farad/fleet", program: "fleet", get: []string{own("fleet", version)}},
 		{name: "farad/fleet/etcd", program: "fleetetcd", get: []string{own("fleet/etcd", version)}},
 		{name: "farad/fleet/postgres", program: "fleetpostgres", get: []string{own("fleet/postgres", version)}},
+		{
+			name: "farad/fleet/fence/grpcfence", program: "grpcfence",
+			get: []string{own("fleet/fence/grpcfence", version)},
+		},
 		{name: "farad/vet", program: "vet", get: []string{own("vet", version)}},
 		{name: "farad/fleet/embedded", program: "embedded", get: []string{own("fleet/embedded", version)}},
 	}

@@ -22,7 +22,9 @@ func readDocs(ctx context.Context, w *world, version string) error {
 		get []string
 	}{
 		{snippets.Locks, []string{pathOf(".")}},
-		{snippets.Fleet, []string{pathOf("fleet"), pathOf("fleet/embedded"), pathOf("observe")}},
+		{snippets.Fleet, []string{
+			pathOf("fleet"), pathOf("fleet/embedded"), pathOf("fleet/fence/grpcfence"), pathOf("observe"),
+		}},
 	} {
 		for i := range s.get {
 			s.get[i] += "/...@" + version

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	_ "github.com/farad-go/farad/fleet/fence/grpcfence" // which the guide shows
 	"github.com/farad-go/farad/internal/snippets"
 )
 

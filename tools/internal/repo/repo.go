@@ -17,7 +17,7 @@ const Module = "github.com/farad-go/farad"
 // comes after those that it requires.
 var Shipped = []string{
 	".", "limit/grpclimit", "observe/otel", "observe/prometheus", "fleet", "fleet/etcd", "fleet/postgres",
-	"fleet/embedded", "vet",
+	"fleet/fence/grpcfence", "fleet/embedded", "vet",
 }
 
 // Enter makes the root of the module the working directory, wherever in the repository the tool was
