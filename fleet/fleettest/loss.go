@@ -20,7 +20,7 @@ var losses = []func(w *world){
 }
 
 func aLostLease(w *world) {
-	s := w.semaphore(w.join(fleet.WithTTL(w.TTL)), 2)
+	s := w.semaphore(w.join(), 2)
 	p, err := s.AcquirePermit(w.ctx, 1)
 	w.noError(err)
 	w.noError(s.Acquire(w.ctx, 1))

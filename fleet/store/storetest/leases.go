@@ -75,7 +75,7 @@ func expired(l *lab) {
 // expires is expired, and reports false if the machine has stopped for too long.
 func (l *lab) expires() bool {
 	began := time.Now()
-	m := l.begin("a")
+	m := l.begin("a", l.TTL)
 	x := m.Line("mutex", "x")
 	m.puts(x, m.put(1, 0, 1))
 	m.puts(m.Line("semaphore", "x"), m.put(1, 0, 1))
