@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +15,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/fleettest"
 	"github.com/farad-go/farad/fleet/store"
+	"github.com/farad-go/farad/fleet/store/storetest"
 )
 
 // A bubble is a fleet in virtual time, on an etcd in memory.
@@ -58,13 +59,6 @@ func (b *bubble) mutex(f *fleet.Fleet) *fleet.Mutex {
 	m, err := f.Mutex(b.ctx, "m")
 	require.NoError(b, err)
 	return m
-}
-
-func (b *bubble) semaphore(f *fleet.Fleet, size int64) *fleet.Semaphore {
-	b.Helper()
-	s, err := f.Semaphore(b.ctx, "s", size)
-	require.NoError(b, err)
-	return s
 }
 
 func (b *bubble) locked(f *fleet.Fleet) *fleet.Permit {
@@ -170,56 +164,25 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// Whatever request a context ends at, nothing is held after an error, nothing is left in the line,
-// and no goroutine is left after Close: the bubble would wait for it.
-func TestAContextMayEndAtAnyRequest(t *testing.T) {
-	boom := errors.New("ended here")
-	for at := range 16 {
-		inBubble(t, func(b *bubble) {
-			c, client := b.connect(10 * time.Millisecond)
-			other, _ := b.join(10 * time.Millisecond)
-			o := b.semaphore(other, 3)
-			require.NoError(b, o.Acquire(b.ctx, 1))
-			ctx, cancel := context.WithCancelCause(b.ctx)
-			var asked atomic.Int64
-			c.on(func(context.Context, string) error {
-				if asked.Add(1) == int64(at) {
-					cancel(boom)
+// The fleet keeps its contract in virtual time, too.
+func TestContract(t *testing.T) {
+	for _, test := range fleettest.Tests() {
+		t.Run(test.Name, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				s := &storetest.Servers{
+					Connect: func() store.Store {
+						_, client := b.connect(time.Millisecond)
+						return New(client, "test")
+					},
+					TTL: 2 * time.Second,
 				}
-				return nil
+				if test.Needs != nil && !test.Needs(s) {
+					b.Skip("an etcd in memory cannot be made to do that")
+				}
+				if err := test.Run(b.ctx, s); err != nil {
+					b.Error(err)
+				}
 			})
-			defer cancel(nil)
-			f, err := fleet.New(ctx, New(client, "test"))
-			if err != nil {
-				require.ErrorIs(b, err, context.Canceled)
-				o.Release(1)
-				b.leave(other)
-				return
-			}
-			s, err := f.Semaphore(ctx, "s", 3)
-			if err == nil {
-				if s.Acquire(ctx, 2) == nil {
-					s.Release(2)
-				}
-				if p, err := s.AcquirePermit(ctx, 1); err == nil {
-					p.Release()
-				}
-				if ok, _ := s.TryAcquireContext(ctx, 3); ok {
-					b.Error("one is held elsewhere")
-				}
-				_ = s.Acquire(ctx, 4)
-				_ = s.Resize(ctx, 4)
-				_, _ = f.Status(ctx)
-				require.Zero(b, s.Waiting())
-			} else {
-				require.ErrorIs(b, err, context.Canceled)
-			}
-			o.Release(1)
-			require.NoError(b, o.AcquireTimeout(time.Minute, 3), "all is free")
-			o.Release(3)
-			b.leave(f)
-			b.leave(other)
-			require.Zero(b, b.entries())
 		})
 	}
 }
