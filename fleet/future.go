@@ -109,7 +109,7 @@ type request Future
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	r.t, r.before = r.d.current.Load(), r.d.refusal.Load()
 	if r.d.mayBeObserved() {
-		return observed.StartFuture(r.d.join(), &observed.Request{N: w.N}, r.t, w, waker)
+		return observed.StartFuture(r.d.join(), observed.Request{N: w.N}, r.t, w, waker)
 	}
 	return r.t.Start(w, waker)
 }

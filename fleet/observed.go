@@ -121,7 +121,7 @@ func (l *loop) askNames() {
 func (d *driver) mayBeObserved() bool { return observed.MayBe(d.current.Load().IsObserved()) }
 
 // record returns the record of the line, nil if it is not observed.
-func (d *driver) record() *observed.Record {
+func (d *driver) record() observed.Record {
 	if d.current.Load().IsObserved() {
 		return observed.Of(d)
 	}
@@ -129,13 +129,13 @@ func (d *driver) record() *observed.Record {
 }
 
 // join is record, but the line joins if need be.
-func (d *driver) join() *observed.Record {
+func (d *driver) join() observed.Record {
 	return observedLines.Record(d, d.current.Load().IsObserved())
 }
 
 // requested is a request for n permits. A reader shares the whole line with others.
-func (d *driver) requested(n int64) *observed.Request {
-	return &observed.Request{N: n, Shared: d.remote.size == line.Everyone && n == reader}
+func (d *driver) requested(n int64) observed.Request {
+	return observed.Request{N: n, Shared: d.remote.size == line.Everyone && n == reader}
 }
 
 // acquireObserved is acquireUntil.
@@ -149,7 +149,7 @@ func (d *driver) acquireObserved(
 		r.Tried(d.requested(n), true)
 		return t, nil
 	}
-	err = r.Await(d.requested(n), l, func(l waiter.Limit) (err error) {
+	err = observed.Await(r, d.requested(n), l, func(l waiter.Limit) (err error) {
 		t, err = d.acquireUntil(ctx, end, l, n)
 		return err
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/fleet/internal/memstore"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -56,10 +57,10 @@ func (d *driver) loseAll() {
 	d.seat(n)
 }
 
-func observedLock(t *testing.T, name string) observed.Lock {
+func observedLock(t *testing.T, name string) records.Lock {
 	t.Helper()
-	all, _ := observed.Read()
-	i := slices.IndexFunc(all, func(l observed.Lock) bool { return l.Name == name })
+	all, _ := records.Read()
+	i := slices.IndexFunc(all, func(l records.Lock) bool { return l.Name == name })
 	require.GreaterOrEqual(t, i, 0, "%s is not observed", name)
 	return all[i]
 }
@@ -74,8 +75,8 @@ func TestObservedWithoutAServer(t *testing.T) {
 	d.deny(denial{err: errors.New("no role")})
 	s := &Semaphore{d}
 	require.NoError(t, s.Acquire(t.Context(), 2))
-	observed.Watch(s, "", observed.Holders)
-	defer observed.Unwatch(s)
+	records.Watch(s, "", observed.Holders)
+	defer records.Unwatch(s)
 	p, err := s.AcquirePermit(t.Context(), 5)
 	require.NoError(t, err)
 	require.False(t, s.TryAcquire(33))
@@ -85,7 +86,7 @@ func TestObservedWithoutAServer(t *testing.T) {
 	require.Equal(t, []int64{40, 32, 7, 2}, []int64{l.Size, l.Free, l.Held(), l.Unknown})
 	require.Len(t, l.Holders, 1)
 	require.EqualValues(t, 5, l.Holders[0].Permits)
-	require.EqualValues(t, 1, l.Failed[observed.Tried])
+	require.EqualValues(t, 1, l.Failed[records.Tried])
 	require.EqualValues(t, 1, l.Acquired)
 	require.EqualValues(t, 3, l.Fleet.Losses)
 	require.Equal(t, "no role", l.Fleet.Refused)
@@ -127,20 +128,20 @@ func TestWatchKnowsAllTypes(t *testing.T) {
 			"fleet.Semaphore": kindSemaphore, "fleet.Mutex": kindMutex, "fleet.RWMutex": kindRWMutex,
 			"fleet.Election": kindElection,
 		}[kind], line.Everyone)
-		observed.Watch(lock(d), kind, observed.Counts)
+		records.Watch(lock(d), kind, observed.Counts)
 		require.Equal(t, kind, observedLock(t, kind).Kind)
-		observed.Unwatch(lock(d))
+		records.Unwatch(lock(d))
 		require.False(t, d.current.Load().IsObserved())
 	}
-	require.PanicsWithValue(t, "observe: a nil *fleet", func() { observed.Watch((*Mutex)(nil), "", observed.Counts) })
-	require.False(t, observed.Watch(&Fleet{}, "", observed.Counts))
+	require.PanicsWithValue(t, "observe: a nil *fleet", func() { records.Watch((*Mutex)(nil), "", observed.Counts) })
+	require.False(t, records.Watch(&Fleet{}, "", observed.Counts))
 }
 
 func TestObservedReaders(t *testing.T) {
 	d := alone(t, kindRWMutex, line.Everyone)
 	m := &RWMutex{d}
-	observed.Watch(m, "config", observed.Holders)
-	defer observed.Unwatch(m)
+	records.Watch(m, "config", observed.Holders)
+	defer records.Unwatch(m)
 	require.True(t, m.TryRLock())
 	require.NoError(t, m.RLockContext(t.Context()))
 	require.False(t, m.TryLock())
@@ -158,8 +159,8 @@ func TestObservedReaders(t *testing.T) {
 func TestObservedAcrossALoss(t *testing.T) {
 	d := alone(t, kindSemaphore, 2)
 	s := &Semaphore{d}
-	observed.Watch(s, "lost", observed.Holders)
-	defer observed.Unwatch(s)
+	records.Watch(s, "lost", observed.Holders)
+	defer records.Unwatch(s)
 	p, err := s.AcquirePermit(t.Context(), 1)
 	require.NoError(t, err)
 	got := make(chan error, 2)
@@ -183,7 +184,7 @@ func TestObservedAcrossALoss(t *testing.T) {
 	require.Contains(t, []uint64{before[0].ID, before[1].ID}, l.Waiters[0].ID, "it is the same wait")
 	counted := func() bool { return observedLock(t, "lost").Contended == 2 }
 	require.Eventually(t, counted, 10*time.Second, time.Millisecond)
-	require.Zero(t, l.Failed[observed.Closed])
+	require.Zero(t, l.Failed[records.Closed])
 
 	p.Release()
 	require.Len(t, observedLock(t, "lost").Holders, 1)
@@ -197,8 +198,8 @@ func TestObservedAcrossALoss(t *testing.T) {
 func TestObservedFutures(t *testing.T) {
 	d := alone(t, kindSemaphore, 2)
 	s := &Semaphore{d}
-	observed.Watch(s, "future", observed.Holders)
-	defer observed.Unwatch(s)
+	records.Watch(s, "future", observed.Holders)
+	defer records.Unwatch(s)
 	require.True(t, s.TryAcquire(1))
 	var f Future
 	s.Bind(&f, 1)
@@ -235,8 +236,8 @@ func TestObservedFutures(t *testing.T) {
 func TestObservedHoldsAreHeld(t *testing.T) {
 	d := alone(t, kindSemaphore, 2)
 	s := &Semaphore{d}
-	observed.Watch(s, "held", observed.Holders)
-	defer observed.Unwatch(s)
+	records.Watch(s, "held", observed.Holders)
+	defer records.Unwatch(s)
 	for name, release := range map[string]func() func(){
 		"loose": func() func() {
 			require.True(t, s.TryAcquire(1))
@@ -273,8 +274,8 @@ func TestUnwatchLosesNothing(t *testing.T) {
 	others.Go(func() {
 		for !isClosed(stop) {
 			for _, level := range []observed.Level{observed.Holders, observed.Counts, observed.Off} {
-				observed.Watch(s, "toggled", level)
-				observed.Read()
+				records.Watch(s, "toggled", level)
+				records.Read()
 			}
 		}
 	})
@@ -299,9 +300,9 @@ func TestUnwatchLosesNothing(t *testing.T) {
 	all, _ := d.tenancies(MaxPermits)
 	require.Len(t, all, 1)
 	require.Zero(t, all[0].Held())
-	observed.Watch(s, "toggled", observed.Holders)
+	records.Watch(s, "toggled", observed.Holders)
 	l := observedLock(t, "toggled")
-	observed.Unwatch(s)
+	records.Unwatch(s)
 	require.Empty(t, l.Holders)
 	require.Empty(t, l.Waiters)
 	require.Zero(t, l.Held()+l.Unknown)

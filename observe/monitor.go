@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/agents"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -65,7 +67,7 @@ func (m *monitor) start() {
 	}
 }
 
-func init() { observed.Look = watchdog.settle }
+func init() { records.Look = watchdog.settle }
 
 // settle has what is there looked at twice, as a deadlock has to be, and reported. It needs no
 // goroutine, so it may be called in a bubble.
@@ -79,11 +81,11 @@ func (m *monitor) settle() {
 func (m *monitor) look(c *Config) bool {
 	m.looking.Lock()
 	defer m.looking.Unlock()
-	told := observed.TakeNestings() // first, so that the snapshot has their locks
+	told := records.TakeNestings() // first, so that the snapshot has their locks
 	now := readLocks()
 	takeLeaks()
 	past.add(now)
-	if len(now.Locks) == 0 && !observed.Executes() && observed.Everything() == observed.Off {
+	if len(now.Locks) == 0 && !agents.Executes() && observed.Everything() == observed.Off {
 		m.sight = sight{}
 		return false
 	}
@@ -117,7 +119,7 @@ func (m *monitor) turn() {
 	m.mu.Unlock()
 
 	c := m.config.Load()
-	observed.Stamp()
+	records.Stamp()
 	some, begin, end := true, time.Now(), time.Time{}
 	if due {
 		some = m.look(c)
@@ -150,7 +152,7 @@ type sight struct {
 
 // look reports what a snapshot shows that the last ones did not, and what the locks had reported
 // before it was taken.
-func (s *sight) look(now *Snapshot, told []observed.Nesting, c *Config) {
+func (s *sight) look(now *Snapshot, told []records.Nesting, c *Config) {
 	patience := c.LongWait
 	if patience < 0 {
 		patience = never
@@ -205,7 +207,7 @@ const never = 1<<63 - 1
 
 // takeLeaks reports the leaks that are new.
 func takeLeaks() {
-	found, dropped := observed.TakeLeaks()
+	found, dropped := records.TakeLeaks()
 	for i := range found {
 		l := &found[i]
 		name := l.Lock
@@ -213,8 +215,8 @@ func takeLeaks() {
 			name = place(l.Place)
 		}
 		reports.leaks.tell(Leak{
-			At: observed.Wall(l.At), LockID: l.LockID, Lock: name, Kind: l.What, Permits: l.Permits,
-			Agent: agentOf(&l.Agent), Since: observed.Wall(l.Since), Stack: l.Stack.PCs(), Returned: l.Returned,
+			At: records.Wall(l.At), LockID: l.LockID, Lock: name, Kind: l.What, Permits: l.Permits,
+			Agent: agentOf(&l.Agent), Since: records.Wall(l.Since), Stack: l.Stack.PCs(), Returned: l.Returned,
 			Size: l.Size, Owned: l.Owned,
 		})
 	}

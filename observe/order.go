@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 )
 
 // A lockOrder remembers which locks were waited for while which were held. It finds two that were
@@ -85,7 +85,7 @@ func (a *nesting) inverts(b *nesting) bool {
 
 // look adds what a snapshot shows, and what the locks have reported since the last one, and returns
 // the inversions that are new.
-func (o *lockOrder) look(now *Snapshot, told []observed.Nesting) (found []Suspicion) {
+func (o *lockOrder) look(now *Snapshot, told []records.Nesting) (found []Suspicion) {
 	add := func(n nesting) {
 		s, ok := o.add(n)
 		if !ok && n.together {
@@ -104,7 +104,7 @@ func (o *lockOrder) look(now *Snapshot, told []observed.Nesting) (found []Suspic
 }
 
 // fromTold adds what has been acquired while something else was held.
-func (o *lockOrder) fromTold(now *Snapshot, told []observed.Nesting, add func(nesting)) {
+func (o *lockOrder) fromTold(now *Snapshot, told []records.Nesting, add func(nesting)) {
 	if len(told) == 0 {
 		return
 	}
@@ -135,7 +135,7 @@ func (o *lockOrder) fromTold(now *Snapshot, told []observed.Nesting, add func(ne
 	}
 }
 
-func toldGrip(l *Lock, g *observed.Grip) grip {
+func toldGrip(l *Lock, g *records.Grip) grip {
 	return newGrip(l, g.Key, g.Permits, g.Stack.PCs())
 }
 

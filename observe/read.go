@@ -6,14 +6,15 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/agents"
+	"github.com/farad-go/farad/internal/observed/records"
 )
 
 // readLocks returns a snapshot without reports. All that is in it was there at its time At, or
 // later.
 func readLocks() *Snapshot {
 	s := &Snapshot{At: time.Now()}
-	locks, dropped := observed.Read()
+	locks, dropped := records.Read()
 	s.Dropped.Locks = dropped
 	for i := range locks {
 		l := &locks[i]
@@ -28,7 +29,7 @@ func readLocks() *Snapshot {
 // readTasks adds the executors to a snapshot that has the locks.
 func (s *Snapshot) readTasks() {
 	names := map[uint64]string{}
-	for _, x := range observed.ReadExecutors() {
+	for _, x := range agents.ReadExecutors() {
 		name := cmp.Or(x.Name, place(x.Place), "executor "+strconv.FormatUint(x.ID, 10))
 		s.Dropped.Tasks += x.Dropped
 		s.Panicked += x.Panicked
@@ -36,7 +37,7 @@ func (s *Snapshot) readTasks() {
 			names[t.ID] = t.Name
 			s.Tasks = append(s.Tasks, Task{
 				ID: t.ID, Executor: name, Name: t.Name, Spawned: place(t.Spawned), State: t.State, WaitsFor: t.WaitsFor,
-				Since: observed.Wall(t.Since), Age: s.At.Sub(observed.Wall(t.Born)), Polls: t.Polls,
+				Since: records.Wall(t.Since), Age: s.At.Sub(records.Wall(t.Born)), Polls: t.Polls,
 				Busy: time.Duration(t.Busy), Idle: time.Duration(t.Idle), SelfWakes: t.SelfWakes, Locks: t.Locks,
 			})
 		}
@@ -57,16 +58,16 @@ func (s *Snapshot) readTasks() {
 	}
 }
 
-func lockOf(l *observed.Lock) Lock {
+func lockOf(l *records.Lock) Lock {
 	r := Lock{
-		ID: l.ID, Name: l.Name, Kind: l.Kind, Level: Level(l.Level), Owned: l.Owned, Since: observed.Wall(l.Since),
+		ID: l.ID, Name: l.Name, Kind: l.Kind, Level: Level(l.Level), Owned: l.Owned, Since: records.Wall(l.Since),
 		Size: l.Size, Free: max(l.Free, 0), Held: l.Held(), Waiting: l.Waiting, Peak: l.Peak, Unknown: l.Unknown,
 		Counts: Counts{
 			Acquired: l.Acquired, Contended: l.Contended,
-			Tried: l.Failed[observed.Tried], TooLarge: l.Failed[observed.TooLarge],
-			QueueFull: l.Failed[observed.QueueFull], Cancelled: l.Failed[observed.Cancelled],
-			TimedOut: l.Failed[observed.TimedOut], Closed: l.Failed[observed.Closed],
-			Shed: l.Failed[observed.Shed], Expiring: l.Failed[observed.WouldExpire],
+			Tried: l.Failed[records.Tried], TooLarge: l.Failed[records.TooLarge],
+			QueueFull: l.Failed[records.QueueFull], Cancelled: l.Failed[records.Cancelled],
+			TimedOut: l.Failed[records.TimedOut], Closed: l.Failed[records.Closed],
+			Shed: l.Failed[records.Shed], Expiring: l.Failed[records.WouldExpire],
 			Released: l.Released, Handed: l.Handed,
 		},
 		Wait: histogramOf(&l.Wait), Hold: histogramOf(&l.Hold),
@@ -78,7 +79,7 @@ func lockOf(l *observed.Lock) Lock {
 		h := &l.Holders[i]
 		r.Holders = append(r.Holders, Holder{
 			ID: h.ID, Agent: agentOf(&h.Agent), Key: h.Key, Tenant: h.Tenant, Permits: h.Permits, Shared: h.Shared,
-			Since: observed.Wall(h.Since), Stack: h.Stack.PCs(), Approximate: h.Approximate,
+			Since: records.Wall(h.Since), Stack: h.Stack.PCs(), Approximate: h.Approximate,
 			Blame: time.Duration(h.Blame), call: h.Call,
 		})
 	}
@@ -86,7 +87,7 @@ func lockOf(l *observed.Lock) Lock {
 		w := &l.Waiters[i]
 		r.Waiters = append(r.Waiters, Waiter{
 			ID: w.ID, Agent: agentOf(&w.Agent), Key: w.Key, Tenant: w.Tenant, Permits: w.Permits, Shared: w.Shared,
-			Since: observed.Wall(w.Since), Stack: w.Stack.PCs(), CanEnd: w.CanEnd, Future: w.Future, Granted: w.Granted,
+			Since: records.Wall(w.Since), Stack: w.Stack.PCs(), CanEnd: w.CanEnd, Future: w.Future, Granted: w.Granted,
 			call: w.Call,
 		})
 	}
@@ -104,11 +105,11 @@ func lockOf(l *observed.Lock) Lock {
 	return r
 }
 
-func agentOf(a *observed.Agent) Agent {
+func agentOf(a *agents.Agent) Agent {
 	return Agent{Goroutine: a.Goroutine, Task: a.Task, Labels: a.Labels()}
 }
 
-func histogramOf(h *observed.Histogram) Histogram {
+func histogramOf(h *records.Histogram) Histogram {
 	return Histogram{Count: h.Count, Sum: time.Duration(h.Sum), Buckets: h.Buckets, First: h.First}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 )
 
 // A suspect finds what may be a fault, and reports each once.
@@ -32,7 +32,7 @@ const (
 
 // next returns the suspicions from two consecutive snapshots, and from what the locks have reported
 // between them.
-func (s *suspect) next(before, now *Snapshot, told []observed.Nesting, c *Config) (all []Suspicion) {
+func (s *suspect) next(before, now *Snapshot, told []records.Nesting, c *Config) (all []Suspicion) {
 	s.old, s.told = s.told, make(map[subject]bool, len(s.told))
 	if s.last == nil {
 		s.last = map[subject]time.Time{}

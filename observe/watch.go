@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 )
 
 // Watch observes a lock, given by a pointer to it, at a level. A name may be empty: then the lock
@@ -21,7 +22,7 @@ func Watch(lock any, name string, level Level) {
 	if level > LevelHolders {
 		panic(fmt.Sprintf("observe: Watch at level %d: there is no such level", level))
 	}
-	if !observed.Watch(lock, name, observed.Level(level)) {
+	if !records.Watch(lock, name, observed.Level(level)) {
 		panic(fmt.Sprintf("observe: Watch of a %T, which is not a pointer to a lock that can be observed", lock))
 	}
 	watchdog.start()
@@ -30,7 +31,7 @@ func Watch(lock any, name string, level Level) {
 // Unwatch ends the observation of a lock. What was known about it is forgotten. It panics as
 // [Watch] does, and does nothing to a lock that is not observed.
 func Unwatch(lock any) {
-	if !observed.Unwatch(lock) {
+	if !records.Unwatch(lock) {
 		panic(fmt.Sprintf("observe: Unwatch of a %T, which is not a pointer to a lock that can be observed", lock))
 	}
 	watchdog.hurry()
@@ -43,7 +44,7 @@ func All(level Level) Level {
 	if level > LevelHolders {
 		panic(fmt.Sprintf("observe: All at level %d: there is no such level", level))
 	}
-	before := Level(observed.All(observed.Level(level)))
+	before := Level(records.All(observed.Level(level)))
 	watchdog.start()
 	watchdog.hurry()
 	return before
@@ -71,7 +72,7 @@ func Read() *Snapshot {
 func Configure(c Config) {
 	c.setDefaults()
 	watchdog.config.Store(&c)
-	observed.ReturnLeaks(c.ReturnLeaked)
+	records.ReturnLeaks(c.ReturnLeaked)
 	watchdog.hurry()
 }
 

@@ -8,14 +8,15 @@ import (
 	"sync/atomic"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/agents"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
 // Executors make themselves known to package observe.
-var kind = observed.RegisterExecutor("rt.Executor", (*Executor).observe, (*Executor).read)
+var kind = agents.RegisterExecutor("rt.Executor", (*Executor).observe, (*Executor).read)
 
-func init() { observed.SetTaskOf(taskOn) }
+func init() { agents.SetTaskOf(taskOn) }
 
 // A row is what is known about one life of a task while its executor is observed. It is written by
 // the goroutine that has taken the task, or is about to queue it; Read reads it at any time.
@@ -96,7 +97,7 @@ func (t *Task) spawning() *row {
 func (r *row) noteWake(idle bool) {
 	if idle {
 		r.woken.Store(xsync.Now())
-	} else if r.running.Load() && taskOn(observed.Goroutine()) == r.id {
+	} else if r.running.Load() && taskOn(agents.Goroutine()) == r.id {
 		r.selfWakes.Add(1)
 	}
 }
@@ -173,7 +174,7 @@ type seat struct {
 var seats sync.Map
 
 func takeSeat() *seat {
-	s := &seat{goroutine: observed.Goroutine()}
+	s := &seat{goroutine: agents.Goroutine()}
 	seats.Store(s.goroutine, s)
 	return s
 }
@@ -229,8 +230,8 @@ func (t *Task) noteSelect(fs []Future) {
 }
 
 // read returns the tasks of an executor that is observed.
-func (ex *Executor) read() observed.Executor {
-	var all []observed.Task
+func (ex *Executor) read() agents.Executor {
+	var all []agents.Task
 	var dropped uint64
 	begin := 0
 	waits := func(i int, t *Task) {
@@ -242,20 +243,20 @@ func (ex *Executor) read() observed.Executor {
 	}
 	for i := range ex.shards {
 		begin = len(all)
-		dropped += uint64(ex.shards[i].look(observed.MaxTasks-len(all), func(t *Task) {
+		dropped += uint64(ex.shards[i].look(agents.MaxTasks-len(all), func(t *Task) {
 			all = append(all, t.read())
 		}, waits))
 	}
 	n, last := ex.panics.last()
-	return observed.Executor{Tasks: all, Dropped: dropped, Panicked: n, Panics: last}
+	return agents.Executor{Tasks: all, Dropped: dropped, Panicked: n, Panics: last}
 }
 
 // read returns what can be known about a task without taking it. The caller holds the lock of the
 // shard.
-func (t *Task) read() observed.Task {
+func (t *Task) read() agents.Task {
 	r := t.observed()
 	selfWakes := r.selfWakes.Load() // before the polls, of which each is counted before its wakes
-	x := observed.Task{
+	x := agents.Task{
 		ID: r.id, Name: t.name(), Born: r.born, Polls: r.polls.Load(),
 		Busy: r.busy.Load(), Idle: r.idle.Load(), SelfWakes: selfWakes,
 	}

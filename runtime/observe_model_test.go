@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
-	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/agents"
 )
 
 // Scenarios of tasks that are observed. That they are begins and ends at every step of their lives.
@@ -21,7 +21,7 @@ func timed(l *lab) *lab {
 }
 
 // row returns what an observer is told of a task, the only one.
-func (l *lab) row() observed.Task {
+func (l *lab) row() agents.Task {
 	all := l.ex.read().Tasks
 	l.Assert(len(all) == 1, "%d tasks", len(all))
 	return all[0]
@@ -31,7 +31,7 @@ func (l *lab) row() observed.Task {
 func (l *lab) isMe(t *Task) {
 	r := t.row.Load()
 	l.Assert(r != nil && r.running.Load(), "a task that is polled does not run")
-	l.Assert(taskOn(observed.Goroutine()) == r.id, "taken for task %d, not %d", taskOn(observed.Goroutine()), r.id)
+	l.Assert(taskOn(agents.Goroutine()) == r.id, "taken for task %d, not %d", taskOn(agents.Goroutine()), r.id)
 }
 
 // requireNoRow says that tasks that have ended, or are not observed any more, have no row, and that
@@ -200,7 +200,7 @@ var observing = []experiment{
 		t := l.task("t", func(*subject, *Context, int32) bool { l.ended(); panic(boo) })
 		u := l.task("u", func(*subject, *Context, int32) bool {
 			if off.Load() {
-				l.Assert(taskOn(observed.Goroutine()) == 0, "taken for another task")
+				l.Assert(taskOn(agents.Goroutine()) == 0, "taken for another task")
 			}
 			return true
 		})

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/agents"
 	"github.com/farad-go/farad/observe"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -357,7 +357,7 @@ func TestAnObserverKnowsWhichTaskAGoroutineRuns(t *testing.T) {
 	atWorkers(t, func(t *testing.T, ex *rt.Executor) {
 		s := held(t, 6)
 		ask := make(chan uint64, 1)
-		self := func() uint64 { return rt.TaskOn(observed.Goroutine()) }
+		self := func() uint64 { return rt.TaskOn(agents.Goroutine()) }
 		early := rt.GoNamed(ex, "early", func(cx *rt.Context) (uint64, error) {
 			_ = rt.Await(cx, request(s, 1))
 			ask <- self()
@@ -452,13 +452,13 @@ func TestTasksThatAreReadAreBounded(t *testing.T) {
 	watch(t, ex)
 	before := observe.Read().Dropped.Tasks
 	const more = 1000
-	tasks := make([]pollFunc, observed.MaxTasks+more)
+	tasks := make([]pollFunc, agents.MaxTasks+more)
 	for i := range tasks {
 		tasks[i].f = func(cx *rt.Context) bool { return cx.Err() != nil }
 		require.NoError(t, ex.Spawn(&tasks[i]))
 	}
 	s := observe.Read()
-	require.Len(t, s.Tasks, observed.MaxTasks)
+	require.Len(t, s.Tasks, agents.MaxTasks)
 	require.Equal(t, uint64(more), s.Dropped.Tasks-before)
 	for i := range tasks {
 		tasks[i].Abort()

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/agents"
 	"github.com/farad-go/farad/internal/xsync"
 )
 
@@ -159,13 +159,13 @@ func (p *panics) keep(on bool) {
 }
 
 // last returns the number of panics, and the last ones that are kept, oldest first.
-func (p *panics) last() (n uint64, last []observed.Panic) {
+func (p *panics) last() (n uint64, last []agents.Panic) {
 	p.mu.Lock()
 	n = p.all
 	kept := slices.Clone(p.kept)
 	p.mu.Unlock()
 	for _, k := range kept { // without the lock: value may call a method of the user's
-		last = append(last, observed.Panic{At: k.at, Task: k.e.Task, Value: k.e.value(), Stack: string(k.e.Stack)})
+		last = append(last, agents.Panic{At: k.at, Task: k.e.Task, Value: k.e.value(), Stack: string(k.e.Stack)})
 	}
 	return n, last
 }

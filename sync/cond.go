@@ -138,7 +138,8 @@ func (c *Cond) wait(l waiter.Limit) error {
 // sleep is wait without the lock at the end.
 func (c *Cond) sleep(l waiter.Limit, unlocked *bool) error {
 	if c.mayBeObserved() {
-		return c.record().Await(&observed.Request{}, l, func(l waiter.Limit) error { return c.await(l, unlocked) })
+		await := func(l waiter.Limit) error { return c.await(l, unlocked) }
+		return observed.Await(c.record(), observed.Request{}, l, await)
 	}
 	return c.await(l, unlocked)
 }

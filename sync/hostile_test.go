@@ -18,6 +18,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -38,7 +39,7 @@ func switching(t *testing.T, locks ...any) (end func()) {
 				return
 			default:
 			}
-			observed.Watch(locks[rand.IntN(len(locks))], "", observed.Level(rand.IntN(3)))
+			records.Watch(locks[rand.IntN(len(locks))], "", observed.Level(rand.IntN(3)))
 			runtime.Gosched()
 		}
 	})
@@ -54,7 +55,7 @@ func switching(t *testing.T, locks ...any) (end func()) {
 			require.Empty(t, s.Holders)
 			require.Empty(t, s.Waiters)
 			require.Zero(t, s.Unknown)
-			observed.Watch(l, "", observed.Off)
+			records.Watch(l, "", observed.Off)
 		}
 	}
 }

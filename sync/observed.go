@@ -31,9 +31,9 @@ var (
 
 // What may be requested of a Mutex, and of an RWMutex.
 var (
-	alone   = &observed.Request{N: 1}
-	reading = &observed.Request{N: 1, Shared: true}
-	writing = &observed.Request{N: rwSize}
+	alone   = observed.Request{N: 1}
+	reading = observed.Request{N: 1, Shared: true}
+	writing = observed.Request{N: rwSize}
 )
 
 // observable is a lock as its hooks see it.
@@ -44,13 +44,13 @@ type observable interface {
 	mayBeObserved() bool
 	// known returns the record, nil if the lock is not observed. Record has such a lock join, if
 	// all should.
-	known() *observed.Record
-	record() *observed.Record
+	known() observed.Record
+	record() observed.Record
 	// requested is a hold as the record has it.
-	requested(hold int64) *observed.Request
+	requested(hold int64) observed.Request
 
 	// holds is called by a goroutine whose hold has just been recorded in r.
-	holds(r *observed.Record)
+	holds(r observed.Record)
 
 	// isAdmitted is asked by a holder, of a lock that may be without its bit. It reports whether he
 	// has come through the gate: then his release is on the slow path all the same.
@@ -77,7 +77,7 @@ func lockObserved(ctx context.Context, d time.Duration, l observable, hold int64
 	}
 	until := waiter.Until(ctx, d)
 	// It never sleeps in a channel, where no profile would find it as leaked: the table has it.
-	err := r.Await(q, until, func(waiter.Limit) error {
+	err := observed.Await(r, q, until, func(waiter.Limit) error {
 		if err := l.acquire(until, hold); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (m *Mutex) setObserved(on bool) {
 	}
 }
 
-func (m *Mutex) record() *observed.Record {
+func (m *Mutex) record() observed.Record {
 	if r := m.known(); r != nil {
 		return r
 	}
@@ -119,7 +119,7 @@ func (m *Mutex) record() *observed.Record {
 
 // known looks m up, because the bit is clear while m is crowded: see [observed.Record.Renewed].
 // Then the record at its address may be that of another, which has been collected.
-func (m *Mutex) known() *observed.Record {
+func (m *Mutex) known() observed.Record {
 	r := observed.Of(m)
 	if r.Level() == observed.Off || !m.isObserved() && r.IsLeft() {
 		return nil
@@ -131,7 +131,7 @@ func (m *Mutex) known() *observed.Record {
 func (m *Mutex) mayBeObserved() bool { return m.isObserved() || observed.Any() }
 
 // holds: the record is found without the bit, and its level rises before that is set.
-func (m *Mutex) holds(r *observed.Record) { r.Marked(m.isObserved()) }
+func (m *Mutex) holds(r observed.Record) { r.Marked(m.isObserved()) }
 
 func (m *Mutex) isAdmitted() bool { return m.word.Load()&admitted != 0 }
 
@@ -145,7 +145,7 @@ func (m *Mutex) passed() int64 {
 	return max(int64(uint16(used))-int64(used/slow), 0)
 }
 
-func (m *Mutex) requested(int64) *observed.Request { return alone }
+func (m *Mutex) requested(int64) observed.Request { return alone }
 
 func (m *Mutex) numbers() observed.Numbers {
 	n := observed.Numbers{Size: 1, Waiting: m.Waiting(), Passed: m.passed()}
@@ -171,14 +171,14 @@ func (l *RWMutex) setObserved(on bool) {
 	}
 }
 
-func (l *RWMutex) record() *observed.Record {
+func (l *RWMutex) record() observed.Record {
 	if r := l.known(); r != nil {
 		return r
 	}
 	return rwMutexes.Join(l)
 }
 
-func (l *RWMutex) known() *observed.Record {
+func (l *RWMutex) known() observed.Record {
 	if l.isObserved() {
 		return observed.Of(l)
 	}
@@ -191,11 +191,11 @@ func (l *RWMutex) mayBeObserved() bool { return observed.MayBe(l.isObserved()) }
 // rwSize is how many readers there may be. A writer counts for all of them.
 const rwSize = 1<<31 - 1
 
-func (l *RWMutex) holds(*observed.Record) {} // its record is found by the bit only
+func (l *RWMutex) holds(observed.Record) {} // its record is found by the bit only
 
 func (l *RWMutex) isAdmitted() bool { return false }
 
-func (l *RWMutex) requested(hold int64) *observed.Request {
+func (l *RWMutex) requested(hold int64) observed.Request {
 	if hold == rwReader {
 		return reading
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/waiter"
 )
@@ -124,9 +125,9 @@ func TestObservedLockCountsRequests(t *testing.T) {
 		require.NoError(t, locktest.Receive(t, ended))
 		s = read()
 		require.EqualValues(t, 6, s.Acquired)
-		require.EqualValues(t, 1, s.Failed[observed.Tried])
-		require.EqualValues(t, 1, s.Failed[observed.Cancelled])
-		require.EqualValues(t, 4, s.Contended+2-s.Failed[observed.TimedOut]) // One may have ended before it began.
+		require.EqualValues(t, 1, s.Failed[records.Tried])
+		require.EqualValues(t, 1, s.Failed[records.Cancelled])
+		require.EqualValues(t, 4, s.Contended+2-s.Failed[records.TimedOut]) // One may have ended before it began.
 		require.Equal(t, s.Size, s.Free)
 		require.Zero(t, s.Waiting)
 	})
@@ -180,7 +181,7 @@ func TestObservedLockKnowsItsHolders(t *testing.T) {
 //go:noinline
 func waitsHere(lock func()) { lock() }
 
-func requireStack(t *testing.T, h *observed.Hold, function string) {
+func requireStack(t *testing.T, h *records.Hold, function string) {
 	t.Helper()
 	frames, names := runtime.CallersFrames(h.Stack.PCs()), ""
 	for more := true; more; {
@@ -211,15 +212,15 @@ func TestObservedLockSaysWhoIsUnknown(t *testing.T) {
 // When all locks are to be observed, one that somebody has to wait for joins.
 func TestLockThatIsWaitedForJoins(t *testing.T) {
 	forEachObserved(t, func(t *testing.T, w observedLock) {
-		before := observed.All(observed.Holders)
-		defer observed.All(before)
+		before := records.All(observed.Holders)
+		defer records.All(before)
 		l := w.make()
 		w.exclude(l)
 		require.False(t, l.(observable).isObserved())
 		require.False(t, w.timeout(l, time.Millisecond))
 		require.True(t, l.(observable).isObserved())
 		w.allow(l)
-		require.True(t, observed.Unwatch(l))
+		require.True(t, records.Unwatch(l))
 		require.False(t, l.(observable).isObserved())
 	})
 }
@@ -257,7 +258,7 @@ func TestObservedLockInABubble(t *testing.T) {
 func TestContractWhileObserved(t *testing.T) {
 	mutextest.RunOf[Mutex](t, func() *Mutex {
 		m := new(Mutex)
-		observed.Watch(m, "", observed.Holders)
+		records.Watch(m, "", observed.Holders)
 		return m
 	}, false, unobserved("WaitingAllocatesNothing"), unobserved("FutureAllocatesNothing"),
 		unobserved("GivingUpAllocatesNothing"))
@@ -281,7 +282,7 @@ func TestWatchingLosesNothing(t *testing.T) {
 					case <-done:
 						return
 					default:
-						observed.Watch(l, "", level)
+						records.Watch(l, "", level)
 						runtime.Gosched()
 					}
 				}
@@ -381,7 +382,7 @@ func TestObservedCondKnowsItsWaiters(t *testing.T) {
 	require.Empty(t, s.Holders)
 	require.EqualValues(t, 2, s.Acquired)
 	require.EqualValues(t, 3, s.Contended)
-	require.EqualValues(t, 1, s.Failed[observed.TimedOut])
+	require.EqualValues(t, 1, s.Failed[records.TimedOut])
 
 	c.L = stuckLock{&mu}
 	mu.Lock()
@@ -418,12 +419,12 @@ func TestObservedWaitGroupKnowsItsWaiters(t *testing.T) {
 	require.Empty(t, s.Holders)
 	require.Zero(t, s.Size-s.Free)
 	require.EqualValues(t, 1, s.Acquired)
-	require.EqualValues(t, 1, s.Failed[observed.TimedOut])
+	require.EqualValues(t, 1, s.Failed[records.TimedOut])
 }
 
 // Those that somebody waits for join when all are to be observed.
 func TestCondAndWaitGroupJoin(t *testing.T) {
-	defer observed.All(observed.All(observed.Counts))
+	defer records.All(records.All(observed.Counts))
 	var mu Mutex
 	c, wg := NewCond(&mu), new(WaitGroup)
 	do(&mu, func() { require.False(t, c.WaitTimeout(time.Microsecond)) })
@@ -433,8 +434,8 @@ func TestCondAndWaitGroupJoin(t *testing.T) {
 	require.True(t, wg.isObserved())
 	wg.Done()
 	wg.Wait()
-	observed.Unwatch(c)
-	observed.Unwatch(wg)
+	records.Unwatch(c)
+	records.Unwatch(wg)
 	require.False(t, c.isObserved() || wg.isObserved())
 }
 
@@ -479,8 +480,8 @@ func TestCrowdedMutexCountsOnItsFastPath(t *testing.T) {
 	require.False(t, m.TryLock())
 	require.False(t, m.LockTimeout(time.Microsecond))
 	require.EqualValues(t, 13, read().Acquired)
-	require.EqualValues(t, 1, read().Failed[observed.Tried])
-	require.EqualValues(t, 1, read().Failed[observed.TimedOut])
+	require.EqualValues(t, 1, read().Failed[records.Tried])
+	require.EqualValues(t, 1, read().Failed[records.TimedOut])
 	require.EqualValues(t, 2, read().Contended)
 	m.Unlock()
 
@@ -506,8 +507,8 @@ func TestHoldsOfACrowdedMutexAreMeasured(t *testing.T) {
 	before := read().Hold.Count
 	m.Lock()
 	require.EqualValues(t, 1, m.passed())
-	observed.Stamp()
-	observed.Stamp() // the second finds that nothing was acquired since
+	records.Stamp()
+	records.Stamp() // the second finds that nothing was acquired since
 	m.Unlock()
 	require.Equal(t, before+1, read().Hold.Count)
 }
@@ -519,7 +520,7 @@ func TestCrowdedMutexHasHolders(t *testing.T) {
 	m.Lock()
 	unlock := crowdOf(t, m)
 	require.False(t, m.isObserved())
-	observed.Watch(m, "", observed.Holders)
+	records.Watch(m, "", observed.Holders)
 	require.True(t, m.isObserved())
 	require.EqualValues(t, 1, read().Unknown)
 	unlock()
@@ -565,15 +566,15 @@ func TestCrowdedMutexCountsAll(t *testing.T) {
 				assert.GreaterOrEqual(t, now, last)
 				assert.LessOrEqual(t, now, uint64(goroutines*rounds))
 				last = now
-				observed.Stamp()
-				observed.Watch(m, "", levels[i%len(levels)])
+				records.Stamp()
+				records.Watch(m, "", levels[i%len(levels)])
 				runtime.Gosched()
 			}
 		})
 		users.Wait()
 		close(stop)
 		others.Wait()
-		observed.Watch(m, "", observed.Holders)
+		records.Watch(m, "", observed.Holders)
 		s := read()
 		require.EqualValues(t, goroutines*rounds, s.Acquired)
 		require.Empty(t, s.Holders)
@@ -581,7 +582,7 @@ func TestCrowdedMutexCountsAll(t *testing.T) {
 		require.NotZero(t, s.Contended)
 		// One hold stands for up to 16 lanes, so that a few of them more or less are some per cent.
 		require.InEpsilon(t, goroutines*rounds, s.Hold.Count, 0.3, "the sample stands for all")
-		observed.Unwatch(m)
+		records.Unwatch(m)
 		require.False(t, m.isObserved())
 	}
 }

@@ -25,7 +25,7 @@ func (c *Cond) setObserved(on bool) {
 	}
 }
 
-func (c *Cond) record() *observed.Record { return conds.Record(c, c.isObserved()) }
+func (c *Cond) record() observed.Record { return conds.Record(c, c.isObserved()) }
 
 func (c *Cond) numbers() observed.Numbers { return observed.Numbers{Waiting: c.Waiting()} }
 
@@ -41,7 +41,7 @@ func (wg *WaitGroup) setObserved(on bool) {
 	}
 }
 
-func (wg *WaitGroup) record() *observed.Record { return waitGroups.Record(wg, wg.isObserved()) }
+func (wg *WaitGroup) record() observed.Record { return waitGroups.Record(wg, wg.isObserved()) }
 
 func (wg *WaitGroup) numbers() observed.Numbers {
 	s := wg.state.Load()

@@ -194,7 +194,7 @@ func (wg *WaitGroup) WaitTimeout(d time.Duration) bool {
 // wait waits until the counter is zero, or returns the error of l if that ends the wait before.
 func (wg *WaitGroup) wait(l waiter.Limit) error {
 	if wg.mayBeObserved() {
-		return wg.record().Await(&observed.Request{}, l, wg.await)
+		return observed.Await(wg.record(), observed.Request{}, l, wg.await)
 	}
 	return wg.await(l)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 )
 
 func status(w *world) {
@@ -60,9 +61,9 @@ func (w *world) shows(blocks []observed.Block) {
 }
 
 // lockOf returns an observed lock, by its name.
-func (w *world) lockOf(name string) observed.Lock {
-	all, _ := observed.Read()
-	i := slices.IndexFunc(all, func(l observed.Lock) bool { return l.Name == name })
+func (w *world) lockOf(name string) records.Lock {
+	all, _ := records.Read()
+	i := slices.IndexFunc(all, func(l records.Lock) bool { return l.Name == name })
 	w.check(i >= 0, name, "is not observed")
 	return all[i]
 }
@@ -71,17 +72,17 @@ func (w *world) lockOf(name string) observed.Lock {
 func observedLocks(w *world) {
 	f, g := w.join(), w.join(fleet.WithTenure(time.Hour))
 	a, b := w.semaphore(f, 3), w.semaphore(g, 3)
-	observed.Watch(a, "here", observed.Holders)
-	defer observed.Unwatch(a)
-	observed.Watch(b, "there", observed.Holders)
-	defer observed.Unwatch(b)
+	records.Watch(a, "here", observed.Holders)
+	defer records.Unwatch(a)
+	records.Watch(b, "there", observed.Holders)
+	defer records.Unwatch(b)
 	w.noError(a.Acquire(w.ctx, 2))
 	p, err := b.AcquirePermit(w.ctx, 1)
 	w.noError(err)
 	got := make(chan error)
 	go func() { got <- a.Acquire(w.ctx, 1) }()
 	name := func(b observed.Block) bool { return strings.HasSuffix(b.Process, "/"+strconv.Itoa(os.Getpid())) }
-	var there observed.Lock
+	var there records.Lock
 	w.eventually(func() bool {
 		there = w.lockOf("there")
 		unknown := slices.ContainsFunc(there.Fleet.Blocks, func(b observed.Block) bool { return !name(b) })
@@ -111,8 +112,8 @@ func observedLocks(w *world) {
 
 // What is opened after All is observed, by the names that the fleet has for it.
 func observedAll(w *world) {
-	observed.All(observed.Holders)
-	defer observed.All(observed.Off)
+	records.All(observed.Holders)
+	defer records.All(observed.Off)
 	f := w.join()
 	m, err := f.Mutex(w.ctx, "leader")
 	w.noError(err)
@@ -127,7 +128,7 @@ func observedAll(w *world) {
 	w.equal("fleet.Mutex", leader.Kind)
 	w.equal("fleet.RWMutex", config.Kind)
 	w.equal(1, len(leader.Holders))
-	w.equal(1, leader.Failed[observed.Tried])
+	w.equal(1, leader.Failed[records.Tried])
 	w.check(config.Holders[0].Shared)
 	m.Unlock()
 	rw.RUnlock()

@@ -2,5 +2,5 @@
 
 package observed
 
-// inert says that records drop everything.
-const inert = false
+// Inert says that records drop everything.
+const Inert = false

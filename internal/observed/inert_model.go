@@ -2,6 +2,6 @@
 
 package observed
 
-// inert says that records drop everything. The explorer looks at the bit O and at all branches on
+// Inert says that records drop everything. The explorer looks at the bit O and at all branches on
 // it, not at what is counted.
-const inert = true
+const Inert = true

@@ -1,20 +1,11 @@
 package observed
 
 import (
+	"runtime"
 	"weak"
 
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
-)
-
-// A Level says how much a record keeps.
-type Level uint8
-
-// The levels.
-const (
-	Off     Level = iota // nothing
-	Counts               // counters, and histograms
-	Holders              // also who holds and who waits, with stacks
 )
 
 // Numbers are the state of a lock, each a value that it had at about the same time. What has no
@@ -22,7 +13,7 @@ const (
 type Numbers struct {
 	Size, Free int64
 	Waiting    int
-	Passed     int64 // acquisitions that the lock has counted and not reported yet: see [Record.Renewed]
+	Passed     int64 // acquisitions that the lock has counted and not reported yet: see [Record].Renewed
 	Elsewhere  int64 // of a lock of a fleet: permits that other processes may have
 }
 
@@ -55,7 +46,7 @@ type Kind[T any] struct {
 // Register makes the locks of type *T known. It is called when a package is initialized.
 func Register[T any](about About, observe func(lock *T, on bool), numbers func(lock *T) Numbers) *Kind[T] {
 	k := &Kind[T]{About: about, observe: observe, numbers: numbers}
-	kinds = append(kinds, k)
+	types = append(types, k)
 	return k
 }
 
@@ -79,58 +70,49 @@ func (k *Kind[T]) Shared(about func(lock *T) (*About, string), fleet func(lock *
 	return k
 }
 
-// kinds are all that have been registered. They are written while packages are initialized.
-var kinds []kind
+// types are all that have been registered. They are written while packages are initialized.
+var types []Type
 
-// A kind is a [Kind] of any type.
+// A Type is a [Kind] of any type, or knows that locks cannot be observed or are inside of others.
 //
-// Programs that do not import package observe call none of its methods. So the linker leaves out
-// what they call, and with it what makes a record.
-type kind interface {
-	watch(lock any, name string, level Level) (known bool)
-	unwatch(lock any) (known bool)
+// Programs that do not import package records call none of its methods. So the linker leaves out
+// what they call.
+type Type interface {
+	// Weak returns what the registry keeps of a lock. It reports false if the type is not that of
+	// the lock, and panics if such a lock cannot be observed.
+	Weak(lock any) (Lock, bool)
 }
 
-// A joiner is a [Kind] of any type, whose locks may join on a slow path.
-type joiner interface {
-	joinOnSlowPath(lock any, level Level) *Record
-}
-
-func (k *Kind[T]) watch(lock any, name string, level Level) bool {
-	l, ok := lock.(*T)
-	if ok {
-		if l == nil {
-			panic("observe: a nil *" + k.Name)
+// Weak returns what the registry keeps of a lock. It reports false if its type is unknown, and
+// panics if it cannot be observed.
+func Weak(lock any) (l Lock, known bool) {
+	for _, t := range types {
+		if l, known = t.Weak(lock); known {
+			return l, true
 		}
-		k.join(l, name, level, byName)
 	}
-	return ok
+	return nil, false
 }
 
-func (k *Kind[T]) unwatch(lock any) bool {
+// Weak implements [Type].
+func (k *Kind[T]) Weak(lock any) (Lock, bool) {
 	l, ok := lock.(*T)
-	if ok && l != nil {
-		leave(xsync.Address(l))
+	if !ok {
+		return nil, false
 	}
-	return ok
-}
-
-func (k *Kind[T]) joinOnSlowPath(lock any, level Level) *Record {
-	return k.join(lock.(*T), "", level, bySlowPath)
+	if l == nil {
+		panic("observe: a nil *" + k.Name)
+	}
+	return weakLock[T]{k, weak.Make(l)}, true
 }
 
 // Join observes a lock at the level of [Everything], unless it is observed already, and returns its
 // record. Slow paths call it, and constructors.
-func (k *Kind[T]) Join(lock *T) *Record {
-	level := Everything()
-	if inert || level == Off {
-		return &lost
+func (k *Kind[T]) Join(lock *T) Record {
+	if Everything() == Off {
+		return none{}
 	}
-	if registry.full.Load() { // no use in taking the registry's lock for each wait
-		registry.dropped.Add(1)
-		return &lost
-	}
-	return registry.join(k, lock, level)
+	return registry.Join(k, lock)
 }
 
 // MayBe reports whether a lock, whose bit O is set or not, may be observed, or has to join.
@@ -138,7 +120,7 @@ func MayBe(on bool) bool { return on || Everything() != Off }
 
 // Record returns the record of a lock, whose bit O is set or not. A lock that is not observed
 // joins, if all should.
-func (k *Kind[T]) Record(lock *T, on bool) *Record {
+func (k *Kind[T]) Record(lock *T, on bool) Record {
 	if on {
 		return Of(lock)
 	}
@@ -153,51 +135,67 @@ func Recorder[T any](lock *T, on bool) waiter.Recorder {
 	return Of(lock)
 }
 
-// A weakLock is a lock that the registry knows.
-type weakLock interface {
-	// observe sets or clears the lock's bit O.
-	observe(on bool)
-	// numbers reports false if the lock has been collected.
-	numbers() (Numbers, bool)
-	// isLeft reports whether the lock has been collected.
-	isLeft() bool
-	// ofKey returns the numbers of the key with a hash, of a table of locks.
-	ofKey(hash uint64) (Numbers, bool)
-	// giveBack returns n permits, if the lock is there and can.
-	giveBack(n int64) bool
-	// fleet returns what other processes have of a lock of a fleet, or nil.
-	fleet() *Fleet
+// A Lock is one that the registry knows. It has a weak pointer. Two are equal if they are of the
+// same lock.
+type Lock interface {
+	// About returns the type, and the name unless Watch gives another.
+	About() (about *About, name string)
+	// At returns where the lock is.
+	At() uintptr
+	// Observe sets or clears the lock's bit O.
+	Observe(on bool)
+	// Numbers reports false if the lock has been collected.
+	Numbers() (Numbers, bool)
+	// IsLeft reports whether the lock has been collected.
+	IsLeft() bool
+	// OfKey returns the numbers of the key with a hash, of a table of locks.
+	OfKey(hash uint64) (Numbers, bool)
+	// GiveBack returns n permits, if the lock is there and can.
+	GiveBack(n int64) bool
+	// Fleet returns what other processes have of a lock of a fleet, or nil.
+	Fleet() *Fleet
+	// AfterCollected has f be called when the lock has been collected.
+	AfterCollected(f func()) runtime.Cleanup
 }
 
-// A weakPointer is a [weakLock].
-type weakPointer[T any] struct {
+// A weakLock is a [Lock].
+type weakLock[T any] struct {
 	kind *Kind[T]
 	p    weak.Pointer[T]
 }
 
-func (w weakPointer[T]) observe(on bool) {
+func (w weakLock[T]) About() (about *About, name string) {
+	if w.kind.about == nil {
+		return &w.kind.About, ""
+	}
+	return w.kind.about(w.p.Value())
+}
+
+func (w weakLock[T]) At() uintptr { return xsync.Address(w.p.Value()) }
+
+func (w weakLock[T]) Observe(on bool) {
 	if l := w.p.Value(); l != nil {
 		w.kind.observe(l, on)
 	}
 }
 
-func (w weakPointer[T]) numbers() (Numbers, bool) {
+func (w weakLock[T]) Numbers() (Numbers, bool) {
 	if l := w.p.Value(); l != nil {
 		return w.kind.numbers(l), true
 	}
 	return Numbers{}, false
 }
 
-func (w weakPointer[T]) isLeft() bool { return w.p.Value() == nil }
+func (w weakLock[T]) IsLeft() bool { return w.p.Value() == nil }
 
-func (w weakPointer[T]) ofKey(hash uint64) (Numbers, bool) {
+func (w weakLock[T]) OfKey(hash uint64) (Numbers, bool) {
 	if l := w.p.Value(); l != nil {
 		return w.kind.ofKey(l, hash)
 	}
 	return Numbers{}, false
 }
 
-func (w weakPointer[T]) giveBack(n int64) bool {
+func (w weakLock[T]) GiveBack(n int64) bool {
 	l := w.p.Value()
 	if l == nil || w.kind.giveBack == nil {
 		return false
@@ -206,46 +204,40 @@ func (w weakPointer[T]) giveBack(n int64) bool {
 	return true
 }
 
-func (w weakPointer[T]) fleet() *Fleet {
+func (w weakLock[T]) Fleet() *Fleet {
 	if l := w.p.Value(); l != nil && w.kind.fleet != nil {
 		return w.kind.fleet(l)
 	}
 	return nil
 }
 
-// Watch observes a lock under a name, which may be empty. It reports false if its type is unknown,
-// and panics if it is refused.
-func Watch(lock any, name string, level Level) bool {
-	for _, k := range kinds {
-		if k.watch(lock, name, level) {
-			return true
-		}
-	}
-	return false
-}
-
-// Unwatch ends that. A lock that is not observed stays as it is.
-func Unwatch(lock any) bool {
-	for _, k := range kinds {
-		if k.unwatch(lock) {
-			return true
-		}
-	}
-	return false
+func (w weakLock[T]) AfterCollected(f func()) runtime.Cleanup {
+	return runtime.AddCleanup(w.p.Value(), func(f func()) { f() }, f)
 }
 
 // Refuse says why the locks of type *T cannot be observed.
-func Refuse[T any](why string) { kinds = append(kinds, refusal[T](why)) }
+func Refuse[T any](why string) { types = append(types, refusal[T](why)) }
 
-// A refusal is a [kind] whose locks cannot be observed.
+// A refusal is a [Type] whose locks cannot be observed.
 type refusal[T any] string
 
-func (r refusal[T]) watch(lock any, _ string, _ Level) bool { return r.refuse(lock) }
-func (r refusal[T]) unwatch(lock any) bool                  { return r.refuse(lock) }
-
-func (r refusal[T]) refuse(lock any) bool {
+func (r refusal[T]) Weak(lock any) (Lock, bool) {
 	if _, ok := lock.(*T); ok {
 		panic("observe: " + string(r))
 	}
-	return false
+	return nil, false
+}
+
+// Within makes locks known that no [Kind] can be for, because their types have parameters. of
+// returns the registered one that is inside, or nil if it knows nothing of a lock.
+func Within(of func(lock any) any) { types = append(types, within(of)) }
+
+// within is a [Type] of what is inside.
+type within func(lock any) any
+
+func (w within) Weak(lock any) (Lock, bool) {
+	if inside := w(lock); inside != nil {
+		return Weak(inside)
+	}
+	return nil, false
 }

@@ -2,219 +2,22 @@ package observed
 
 import (
 	"context"
-	"errors"
-	"runtime"
-	"runtime/trace"
-
-	"golang.org/x/sys/cpu"
 
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
-// Limits of one record.
+// A Level says how much a record keeps.
+type Level uint8
+
+// The levels.
 const (
-	maxHolds = 1 << 12
-	maxWaits = 1 << 12
-	period   = 256 // one acquisition in so many is timed, after the first period
+	Off     Level = iota // nothing
+	Counts               // counters, and histograms
+	Holders              // also who holds and who waits, with stacks
 )
 
-// A Record is what is known about one lock.
-//
-// At [Counts] it counts, and times a sample of waits and holds. At [Holders] it also has a [Hold]
-// for all permits that were taken where a hook saw it, and a waiting for each wait.
-//
-// Invariants:
-//
-//  1. A hold is recorded after its permits were taken and forgotten before they are given back. So
-//     the holds and the unknown ones are never more than are held. (TestHoldsAreHeld)
-//  2. Nothing grows without bound: the oldest is dropped, and counted. (TestRecordIsBounded)
-//  3. The hooks allocate nothing in the steady state. (TestHooksAllocateNothing)
-type Record struct {
-	at      uintptr
-	id      uint64
-	kind    *About
-	since   int64
-	lock    weakLock
-	cleanup runtime.Cleanup
-
-	level   xsync.Uint32     // a Level
-	seen    xsync.Uint32     // not 0: Released has to look at holds at Counts, too
-	unnamed xsync.Uint32     // not 0: the first to wait gives the name
-	many    xsync.Uint32     // not 0: more than a period has waited
-	crowded xsync.Bool       // the bit O is clear for now: see Renewed
-	line    xsync.Int64      // at Counts: the last grant that the monitor has seen waited for
-	_       cpu.CacheLinePad // those above are read by all, and hardly ever written
-
-	took    xsync.Int64 // without a wait
-	granted xsync.Int64 // after a wait
-	passed  xsync.Int64 // on the fast path, as the lock has reported
-	weighed xsync.Int64 // how many of those a hold in the sample stands for
-	lanes   xsync.Int64 // how many have been admitted while it was crowded
-	late    xsync.Int64 // waits that have ended without a grant
-	failed  [numWhys]xsync.Int64
-	peak    xsync.Int64
-
-	wait, hold histogram
-
-	mu      xsync.Mutex // guards what follows
-	name    string
-	place   []uintptr          // where it was first waited for, if it has no name
-	size    int64              // when the record began
-	unknown int64              // permits that were held when the record began
-	holds   entries            // at Holders: all; at Counts: a sample
-	waits   entries            // at Holders
-	owned   map[uintptr]*entry // those that belong to a future or a handle, by its address
-	last    int64              // at Counts: how many had been acquired when the monitor came last, and when
-	lastAt  int64
-	stamp   int64  // at Counts: when a hold had begun that the monitor has seen to last; 0: none
-	ticks   []tick // at Counts: the lines that the monitor has seen
-	before  int64  // what the lock had counted when the record began
-	shown   shown
-
-	sites    map[*Stack]*Site // at Holders, of what has ended
-	pressure pressure
-	keyed    *[keys]pressure // nil before the first key
-
-	released, handed           uint64
-	droppedHolds, droppedWaits uint64
-}
-
-// shown has the largest numbers that were read, so that no figure ever falls.
-type shown struct{ acquired, contended uint64 }
-
-// A Why says how a request ended without a grant.
-type Why uint8
-
-// The reasons.
-const (
-	Tried       Why = iota // a try failed
-	TooLarge               // for more permits than there are
-	QueueFull              // too many wait
-	Cancelled              // by its context
-	TimedOut               // by its time, or the deadline of its context
-	Closed                 // by Close
-	Shed                   // after too long a wait
-	WouldExpire            // no permit was expected before its deadline
-	numWhys
-)
-
-// whyOf returns why a request ended with an error.
-func whyOf(err error) Why {
-	switch {
-	case err == errTried: //nolint:errorlint // it is never wrapped
-		return Tried
-	case errors.Is(err, waiter.ErrClosed):
-		return Closed
-	case errors.Is(err, waiter.ErrTooLarge):
-		return TooLarge
-	case errors.Is(err, waiter.ErrQueueFull):
-		return QueueFull
-	case errors.Is(err, waiter.ErrShed):
-		return Shed
-	case errors.Is(err, waiter.ErrWouldExpire):
-		return WouldExpire
-	case errors.Is(err, context.DeadlineExceeded):
-		return TimedOut
-	default:
-		return Cancelled
-	}
-}
-
-func newRecord(at uintptr, kind *About, lock weakLock) *Record {
-	return &Record{
-		at: at, id: NewID(), kind: kind, lock: lock, since: xsync.Now(),
-	}
-}
-
-// set sets the name and the level.
-func (r *Record) set(name string, level Level) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if name != "" {
-		r.name = name
-		r.unnamed.Store(0)
-	} else if r.name == "" && r.place == nil {
-		r.unnamed.Store(1)
-	}
-	r.setLevelLocked(level)
-}
-
-// forget ends the record, which has left the registry: what it has is nobody's any more.
-func (r *Record) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.setLevelLocked(Off)
-}
-
-func (r *Record) setLevelLocked(level Level) {
-	old := Level(r.level.Swap(uint32(level)))
-	if level == old {
-		return
-	}
-	// A sample is not all that is held, and may be of what has been released long ago.
-	for e := r.holds.first; e != nil; e = r.holds.first {
-		if old == Holders {
-			r.forgetLocked(e, xsync.Now())
-		} else {
-			r.holds.remove(e)
-			free(e)
-		}
-	}
-	for _, e := range r.owned { // The ends of futures are recorded only at Holders.
-		r.dropLocked(e)
-	}
-	if level == Holders {
-		r.unknown = unknownYet
-	}
-}
-
-// unknownYet stands for all that are held: begin finds out how many.
-const unknownYet = 1 << 62
-
-// begin counts the permits that are held by unknown ones. The lock has the bit O.
-func (r *Record) begin(fresh bool) {
-	r.mu.Lock()
-	if n, ok := r.lock.numbers(); ok && fresh {
-		r.before, r.size = n.Passed, n.Size
-	}
-	r.boundUnknownLocked()
-	r.mu.Unlock()
-}
-
-// boundUnknownLocked lowers the number of unknown permits to what it can be. Invariant 1 makes this
-// right at any moment: under mu the recorded holds are held.
-func (r *Record) boundUnknownLocked() {
-	if r.unknown == 0 || r.lock == nil {
-		return
-	}
-	if n, ok := r.lock.numbers(); ok {
-		r.unknown = min(r.unknown, max(n.Held()-r.holds.permits, 0))
-	}
-}
-
-// nameAfter has the lock be called by a place.
-func (r *Record) nameAfter(s *Stack) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.unnamed.Swap(0) != 0 {
-		r.place = s.PCs()
-	}
-}
-
-// IsLeft reports whether the lock of the record has been collected. Until a cleanup has taken the
-// record out of the table, another lock may have come to its address.
-func (r *Record) IsLeft() bool { return !inert && r.lock.isLeft() }
-
-// Level returns how much the record keeps. Only at [Holders] keys are looked at.
-func (r *Record) Level() Level {
-	if inert {
-		return Off
-	}
-	return Level(r.level.Load())
-}
-
-// A Request is for permits of a lock. The hooks keep no pointer to it.
+// A Request is for permits of a lock.
 type Request struct {
 	N      int64  // how many; 0: for a signal, and no hold follows
 	Shared bool   // of a read-write lock: a reader's
@@ -224,264 +27,136 @@ type Request struct {
 	Call   uint64 // the number of a call for several keys; 0: it is for one
 }
 
-// errTried is the reason of a try that has failed.
-var errTried = errors.New("observed: tried")
+// A Record is what a lock calls while it is observed. Package records makes them.
+//
+// The hooks allocate nothing in the steady state, so requests are passed by value: what is passed
+// by its address to a method of an interface is on the heap.
+type Record interface {
+	// Level returns how much the record keeps. Only at [Holders] keys are looked at.
+	Level() Level
+	// IsLeft reports whether the lock of the record has been collected. For a moment another lock
+	// may have come to its address.
+	IsLeft() bool
 
-// Tried records a try: ok says that it has taken q.
-func (r *Record) Tried(q *Request, ok bool) {
-	err := errTried
-	if ok {
-		err = nil
-	}
-	_ = r.AtOnce(q, err)
+	// Tried records a try: ok says that it has taken q.
+	Tried(q Request, ok bool)
+	// AtOnce records a request that has ended without a wait, with the permits if err is nil. It
+	// returns err.
+	AtOnce(q Request, err error) error
+	// Begin records that the caller begins to wait for q. CanEnd says that a context or a time may
+	// end the wait. End records that it has ended, with the permits if err is nil. See [Await].
+	Begin(q Request, canEnd bool) Wait
+	End(w Wait, q Request, err error)
+	// Skips reports whether the caller's wait is one of those, most at [Counts], that are counted
+	// when they end, and no more. A lock may then wait without [Await], and calls Granted when the
+	// wait has ended with n permits.
+	Skips() bool
+	Granted(n int64)
+	// WantsReleases reports whether releases must be recorded.
+	WantsReleases() bool
+	// Released records that the caller is about to give back what it has requested as q.
+	Released(q Request)
+	// Shares says that the caller, which has returned a part of what it held alone, keeps n permits
+	// as a reader.
+	Shares(n int64)
+
+	// Renewed is called by a lock that counts its own fast-path acquisitions while the bit O is
+	// clear. Passed is how many there were since the express lane was renewed. Now it is renewed
+	// for the caller, which holds the lock alone. On is O. The lock is crowded if the caller
+	// has waited for the renewal.
+	//
+	// At [Counts] O is clear while the lock is crowded, until the monitor comes. So a crowded lock
+	// has its fast path. No acquisition is missed, but the fast path times no hold: Admitted does.
+	Renewed(passed int64, on, crowded bool)
+	// Marked is called by a holder whose hold has just been recorded, of a lock that finds its
+	// record even while O is clear. On is O. At [Holders] a release has to be recorded, and
+	// it is only if O is set. The level rises before O is set. In between Marked sets it.
+	Marked(on bool)
+	// Admitted is called by a goroutine that has waited for a renewal of the lane, and has just got
+	// the lock. The end of its hold will be recorded, too.
+	Admitted()
+
+	// FutureBegins records that the request of a future, whose node is w, is about to be made.
+	// FutureWaits records that it has not been granted at once. See [StartFuture].
+	FutureBegins(q Request, w *waiter.Waiter)
+	FutureWaits(w *waiter.Waiter)
+	waiter.Recorder
+
+	// HandleTook says that the handle h has the n permits that the caller has just taken.
+	HandleTook(h *xsync.Int64, n int64)
+	// HandleReleasing says that the handle h is about to give back all that it has. It reports
+	// false if no record says that it has something: the release then is recorded as any other.
+	HandleReleasing(h *xsync.Int64) bool
+	// HandleForgets says that what the handle h has is the caller's from now on.
+	HandleForgets(h *xsync.Int64)
+	// HandleSplits says that n permits of the handle h are another's now.
+	HandleSplits(h, other *xsync.Int64, n int64)
+	// HandlesMerge says that what the handle other has is that of h now.
+	HandlesMerge(h, other *xsync.Int64)
 }
 
-// AtOnce records a request that has ended without a wait, with the permits if err is nil. It
-// returns err.
-func (r *Record) AtOnce(q *Request, err error) error {
-	level := r.Level()
-	switch {
-	case level == Off:
-	case err != nil:
-		r.failed[whyOf(err)].Add(1)
-	default:
-		if c := r.took.Add(1); level == Holders {
-			r.addHold(q)
-		} else if c <= period || c%period == 0 {
-			r.sampleHold(q.N, weightOf(c))
-		}
-	}
-	return err
+// A Wait is one that has begun. Its fields are the record's.
+type Wait struct {
+	Begun  bool
+	Entry  any   // at [Holders]
+	Region any   // of the execution trace, if that is on
+	Start  int64 // at [Counts]: when it began; 0: it is not in the sample
+	Weight int64 // for how many waits it stands in the sample
 }
 
 // Await records a wait for q: that of acquire, which returns nil if the caller has the permits, and
 // gives up when the limit that it is passed ends the wait. The record of the wait ends even if
 // acquire panics, as a context may.
-func (r *Record) Await(q *Request, l waiter.Limit, acquire func(waiter.Limit) error) (err error) {
-	w := r.beginWait(q, l.MayEnd())
+func Await(r Record, q Request, l waiter.Limit, acquire func(waiter.Limit) error) (err error) {
+	w := r.Begin(q, l.MayEnd())
 	err = context.Canceled // should acquire panic
-	defer func() { w.end(err) }()
-	if w.e != nil { // so that the runtime's profile finds the wait if it has leaked
+	defer func() { r.End(w, q, err) }()
+	if w.Entry != nil { // so that the runtime's profile finds the wait if it has leaked
 		l = l.InChannel()
 	}
 	return acquire(l)
 }
 
-// A wait is one that has begun.
-type wait struct {
-	r     *Record
-	e     *entry // at Holders
-	start int64  // at Counts: when it began; 0: it is not in the sample
-	n     int64  // how many permits it is for
-
-	weight int64 // for how many waits it stands in the sample
-
-	region *trace.Region // nil unless the execution is traced
-}
-
-// beginWait records that the caller begins to wait. canEnd says that a context or a time may end
-// the wait.
-func (r *Record) beginWait(q *Request, canEnd bool) wait {
-	if r.Skips() {
-		return wait{r: r, n: q.N}
-	}
-	return r.beginSlow(q, canEnd)
-}
-
-// Skips reports whether the caller's wait is one of those, most at [Counts], that are counted when
-// they end, and no more. A lock may then wait without Await, and calls Granted.
-func (r *Record) Skips() bool {
-	return r.Level() == Counts && r.many.Load() != 0 && !trace.IsEnabled() && !r.isPicked()
-}
-
-// isPicked picks one wait in a period, by what is as good as chance, and costs less: how many have
-// been granted, and the caller's stack.
-func (r *Record) isPicked() bool {
-	return uint32(r.granted.Load()+int64(xsync.Hint()))*0x9e3779b9 < 1<<32/period //nolint:gosec // Fibonacci hashing
-}
-
-// Granted records that a wait for n permits, which Await was not called for, has ended with them.
-func (r *Record) Granted(n int64) {
-	if c := r.granted.Add(1); c <= r.line.Load() || c%period == 0 {
-		r.sample(c, wait{n: n})
-	}
-	r.grantedUnseen(n)
-}
-
-// grantedUnseen says that a wait has ended with n permits whose beginning was not recorded. If the
-// level has risen meanwhile they are those of an unknown holder.
-func (r *Record) grantedUnseen(n int64) {
-	if r.Level() != Holders {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.Level() == Holders {
-		r.unknown += n
-	}
-}
-
-// sample puts the c-th grant into the sample, if it belongs there.
-//
-//go:noinline
-func (r *Record) sample(c int64, w wait) {
-	if d := r.sinceTick(c); d > 0 { // All that were seen are counted, so this one does not stand for others.
-		if w.start != 0 {
-			d = xsync.Now() - w.start
-		}
-		r.wait.add(d, 1)
-	} else if w.start != 0 {
-		r.wait.add(xsync.Now()-w.start, w.weight)
-	}
-	if w.n > 0 && (c <= period || c%period == 0) && !r.crowded.Load() {
-		r.sampleHold(w.n, weightOf(c))
-	}
-}
-
-//go:noinline
-func (r *Record) beginSlow(q *Request, canEnd bool) wait {
-	if !inert && r.unnamed.Load() != 0 {
-		r.nameAfter(here())
-	}
-	switch r.Level() {
-	case Off:
-		return wait{}
-	case Holders:
-		e := newEntry(q)
-		e.CanEnd = canEnd
-		r.mu.Lock()
-		r.pushLocked(&r.waits, e)
-		r.peak.Store(max(r.peak.Load(), int64(r.waits.n)))
-		r.mu.Unlock()
-		return wait{r: r, e: e, region: r.region()}
-	}
-	weight := int64(1)
-	if r.many.Load() != 0 {
-		weight = period
-	}
-	return wait{r: r, n: q.N, start: xsync.Now(), weight: weight, region: r.region()}
-}
-
-// end records that the wait has ended, with the permits if err is nil.
-func (w *wait) end(err error) {
-	r := w.r
-	if inert || r == nil {
-		return
-	}
-	if w.region != nil {
-		w.region.End()
-	}
-	c := int64(0)
-	if err == nil {
-		c = r.granted.Add(1)
-	} else {
-		why := whyOf(err)
-		r.failed[why].Add(1)
-		if why != TooLarge && why != QueueFull && why != WouldExpire {
-			r.late.Add(1)
-		}
-	}
-	if w.e != nil {
-		r.endWait(w.e, err == nil)
-		return
-	}
-	if err != nil {
-		return
-	}
-	if c == period {
-		r.many.Store(1)
-	}
-	if w.start != 0 || c <= r.line.Load() || c%period == 0 {
-		r.sample(c, *w)
-	}
-	r.grantedUnseen(w.n)
-}
-
-// weightOf returns for how many acquisitions the c-th stands in the sample.
-func weightOf(c int64) int64 {
-	if c <= period {
-		return 1
-	}
-	return period
-}
-
-// WantsReleases reports whether releases must be recorded.
-func (r *Record) WantsReleases() bool { return inert || r.seen.Load() != 0 || r.Level() == Holders }
-
-// Released records that the caller is about to give back what it has requested as q.
-func (r *Record) Released(q *Request) {
-	switch r.Level() {
-	case Off:
-	case Counts:
-		if r.seen.Load() != 0 {
-			r.endSample()
-		}
+// StartFuture starts the request q of a future, whose node is w, by s, and records that.
+func StartFuture[S interface {
+	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
+}](r Record, q Request, s S, w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	r.FutureBegins(q, w)
+	o := s.Start(w, waker)
+	switch o {
+	case waiter.Granted:
+	case waiter.Pending:
+		r.FutureWaits(w)
 	default:
-		r.endHold(q)
+		r.FutureEnded(w) // its owner asks why
 	}
+	return o
 }
 
-// Shares says that the caller, which has returned a part of what it held alone, keeps n permits as
-// a reader.
-func (r *Record) Shares(n int64) {
-	if r.Level() == Holders {
-		r.share(n)
-	}
-}
+// A none is the record of a lock that is not observed any more. It drops everything.
+type none struct{}
 
-// Renewed is called by a lock that counts its own fast-path acquisitions while the bit O is clear.
-// Passed is how many there were since the express lane was renewed. Now it is renewed for the
-// caller, which holds the lock alone. Observed is O. The lock is crowded if the caller has waited
-// for the renewal.
-//
-// At [Counts] O is clear while the lock is crowded, until the monitor comes. So a crowded lock has
-// its fast path. No acquisition is missed, but the fast path times no hold: Admitted does.
-func (r *Record) Renewed(passed int64, observed, crowded bool) {
-	level := r.Level()
-	if level == Off {
-		return
-	}
-	r.passed.Add(passed)
-	crowded = crowded && level == Counts
-	if r.crowded.Load() != crowded {
-		r.crowded.Store(crowded)
-	}
-	switch {
-	case crowded == !observed:
-	case crowded:
-		r.lock.observe(false)
-		// Who has changed the level or the table sets the bit afterwards, or is seen here.
-		if r.Level() != Counts || find(r.at) != r {
-			r.agree()
-		}
-	default:
-		r.agree()
-	}
-}
-
-// Marked is called by a holder whose hold has just been recorded, of a lock that finds its record
-// even while O is clear. Observed is O. At [Holders] a release has to be recorded, and it is only
-// if O is set. The level rises before O is set. In between Marked sets it.
-func (r *Record) Marked(observed bool) {
-	if !observed && r.Level() == Holders {
-		r.agree()
-	}
-}
-
-// Admitted is called by a goroutine that has waited for a renewal of the lane, and has just got the
-// lock. The end of its hold will be recorded, too. For some lanes the sample has this hold, for all
-// that have passed.
-func (r *Record) Admitted() {
-	if r.crowded.Load() && r.lanes.Add(1)%sampledLanes == 1 {
-		passed := r.passed.Load()
-		r.sampleHold(1, sampledLanes+passed-r.weighed.Swap(passed))
-	}
-}
-
-// sampledLanes is of how many lanes one has a hold in the sample.
-const sampledLanes = 16
-
-// acquired returns how many acquisitions there were, if the lock has counted so many more.
-func (r *Record) acquired(more int64) int64 {
-	return r.took.Load() + r.granted.Load() + r.passed.Load() + more - r.before
-}
+func (none) Level() Level                            { return Off }
+func (none) IsLeft() bool                            { return false }
+func (none) Tried(Request, bool)                     {}
+func (none) AtOnce(_ Request, err error) error       { return err }
+func (none) Begin(Request, bool) (w Wait)            { return w }
+func (none) End(Wait, Request, error)                {}
+func (none) Skips() bool                             { return false }
+func (none) Granted(int64)                           {}
+func (none) WantsReleases() bool                     { return Inert }
+func (none) Released(Request)                        {}
+func (none) Shares(int64)                            {}
+func (none) Renewed(int64, bool, bool)               {}
+func (none) Marked(bool)                             {}
+func (none) Admitted()                               {}
+func (none) FutureBegins(Request, *waiter.Waiter)    {}
+func (none) FutureWaits(*waiter.Waiter)              {}
+func (none) FutureSeen(*waiter.Waiter, error)        {}
+func (none) FutureReleasing(*waiter.Waiter)          {}
+func (none) FutureEnded(*waiter.Waiter)              {}
+func (none) HandleTook(*xsync.Int64, int64)          {}
+func (none) HandleReleasing(*xsync.Int64) bool       { return false }
+func (none) HandleForgets(*xsync.Int64)              {}
+func (none) HandleSplits(_, _ *xsync.Int64, _ int64) {}
+func (none) HandlesMerge(_, _ *xsync.Int64)          {}

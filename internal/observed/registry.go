@@ -1,291 +1,69 @@
 package observed
 
 import (
-	"cmp"
-	"math/bits"
-	"runtime"
-	"slices"
-	"weak"
-
 	"golang.org/x/sys/cpu"
 
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
-// maxLocks is how many locks are observed at most, so that the registry is bounded.
-const maxLocks = 1 << 14
+// A Registry has the records of all observed locks. Package records has it, and so it is there only
+// if something of the program imports that.
+type Registry interface {
+	// Of returns the record of the lock at an address, whose bit O is set. If there is none any
+	// more it returns one that drops everything.
+	Of(at uintptr) Record
+	// Join observes a lock of a type at the level of [Everything], unless it is observed already,
+	// and returns its record.
+	Join(t Type, lock any) Record
+}
 
-// registry has the records of all observed locks.
-//
-// Invariants:
-//
-//  1. When all calls have returned, a lock has the bit O if and only if its record is in the table.
-//     (TestBitAndTableAgree) There is one exception, for a lock that is crowded: [Record.Renewed].
-//  2. The registry keeps no lock alive. (TestRegistryKeepsNoLockAlive)
-//  3. At most maxLocks records are in the table. (TestRegistryIsBounded)
-var registry struct {
+// registry is written once, when package records is initialized.
+var registry Registry = nowhere{}
+
+// nowhere is the [Registry] of a program that has none. Nothing is observed there.
+type nowhere struct{}
+
+func (nowhere) Of(uintptr) Record     { return none{} }
+func (nowhere) Join(Type, any) Record { return none{} }
+
+// SetRegistry is called when package records is initialized.
+func SetRegistry(r Registry) { registry = r }
+
+// state is what slow paths ask before they look for a record.
+var state struct {
 	everything xsync.Uint32 // a Level: what locks join at on their next slow path
 	some       xsync.Bool   // a lock is observed, or joins on its next slow path
-	full       xsync.Bool   // a lock's slow path found no room, and none has left since
-	table      xsync.Pointer[table]
-
-	// How locks join. It is written once, before everything is.
-	join func(k joiner, lock any, level Level) *Record
 
 	_ cpu.CacheLinePad // those above are read often, and hardly ever written
 
-	lastID  xsync.Int64
-	mu      xsync.Mutex
-	records []*Record   // by ID; guarded by mu
-	used    int         // slots of the table that are not nil; guarded by mu
-	known   bool        // how to identify goroutines; guarded by mu
-	dropped xsync.Int64 // how often a lock found no room
-	holders int         // records at Holders; guarded by mu
-}
-
-// A table finds records by the addresses of their locks. It is written under the registry's lock,
-// and replaced when it is half full.
-type table struct {
-	slots []xsync.Pointer[Record] // nil: never used; &lost: not used any more
-	shift int
-}
-
-var (
-	empty = newTable(1)
-	lost  = Record{} // drops everything
-)
-
-func init() { registry.table.Store(empty) }
-
-// newTable returns a table with room for n records.
-func newTable(n int) *table {
-	width := bits.Len(uint(4*n - 1))
-	return &table{slots: make([]xsync.Pointer[Record], 1<<width), shift: 64 - width}
-}
-
-// first returns where the search for an address begins.
-func (t *table) first(at uintptr) int {
-	return int(uint64(at) * 0x9e3779b97f4a7c15 >> t.shift) // Fibonacci hashing
+	lastID xsync.Int64
 }
 
 // Of returns the record of a lock whose bit O is set. If there is none any more it returns one that
 // drops everything.
-func Of[T any](lock *T) *Record {
-	if inert {
-		return &lost
+func Of[T any](lock *T) Record {
+	if Inert {
+		return none{}
 	}
-	return find(xsync.Address(lock))
+	return registry.Of(xsync.Address(lock))
 }
 
-func find(at uintptr) *Record {
-	t := registry.table.Load()
-	for i := t.first(at); ; i++ { // There are free slots: the table is replaced when it is half full.
-		r := t.slots[i&(len(t.slots)-1)].Load()
-		if r == nil {
-			return &lost
-		}
-		if r.at == at {
-			return r
-		}
-	}
-}
-
-// Everything returns the level set by [All]. Other locks join at it on their next slow path.
+// Everything returns the level at which other locks join on their next slow path.
 func Everything() Level {
-	if inert {
+	if Inert {
 		return Off
 	}
-	return Level(registry.everything.Load())
+	return Level(state.everything.Load())
 }
+
+// SetEverything sets it, and returns what it was.
+func SetEverything(level Level) Level { return Level(state.everything.Swap(uint32(level))) }
 
 // Any reports whether a lock is observed, or joins on its next slow path.
-func Any() bool { return !inert && registry.some.Load() }
+func Any() bool { return !Inert && state.some.Load() }
 
-// updateSomeLocked is called after each change of what Any reports.
-func updateSomeLocked() {
-	registry.some.Store(len(registry.records) > 0 || registry.everything.Load() != 0)
-}
-
-// All sets the level of all locks that are made, or take a slow path, from now on, and of all
-// executors. It returns what it was.
-func All(level Level) Level {
-	registry.mu.Lock()
-	if registry.join == nil {
-		registry.join = joiner.joinOnSlowPath
-	}
-	old := Level(registry.everything.Swap(uint32(level)))
-	updateSomeLocked()
-	registry.mu.Unlock()
-	if level != Off {
-		observeExecutors(level)
-	}
-	return old
-}
-
-// why says how a lock comes to be observed.
-type why bool
-
-const (
-	byName     why = true  // by Watch, at the level that it says
-	bySlowPath why = false // by a slow path, or a constructor
-)
-
-// join observes l, and returns its record.
-func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
-	if level == Off {
-		leave(xsync.Address(l))
-		return &lost
-	}
-	waiter.StartRecording() // before the bit O of any lock is set
-	p := weak.Make(l)
-	registry.mu.Lock()
-	if !registry.known {
-		identify()
-		registry.known = true
-	}
-	r := Of(l)
-	if r != &lost && r.lock != weakLock(weakPointer[T]{k, p}) { // of one that was collected: collected is under way
-		removeLocked(r)
-		r = &lost
-	}
-	fresh := r == &lost
-	if fresh {
-		if len(registry.records) >= maxLocks {
-			registry.dropped.Add(1)
-			if w == bySlowPath { // An old one that was dropped instead would join again on its next.
-				registry.full.Store(true)
-				registry.mu.Unlock()
-				return &lost
-			}
-			oldest := registry.records[0]
-			removeLocked(oldest)
-			defer oldest.agree()
-			oldest.forget()
-		}
-		about, own := &k.About, ""
-		if k.about != nil {
-			about, own = k.about(l)
-		}
-		name = cmp.Or(name, own)
-		r = newRecord(xsync.Address(l), about, weakPointer[T]{k, p})
-		insertLocked(r)
-		r.cleanup = runtime.AddCleanup(l, collected, r)
-	}
-	if fresh || w == byName {
-		countHoldersLocked(r.Level(), level)
-		r.set(name, level)
-	}
-	registry.mu.Unlock()
-	r.agree()
-	r.begin(fresh)
-	return r
-}
-
-// countHoldersLocked counts the records at [Holders] when the level of one changes. While there are
-// any, executors report which task a goroutine runs. Otherwise what one task holds and another
-// waits for would be the same worker's. So they begin before the first lock does.
-func countHoldersLocked(from, to Level) {
-	if from == to || from != Holders && to != Holders {
-		return
-	}
-	if to == Holders {
-		registry.holders++
-	} else {
-		registry.holders--
-	}
-	observeForHolders(registry.holders > 0)
-}
-
-// leave ends the observation of the lock at an address.
-func leave(at uintptr) {
-	registry.mu.Lock()
-	r := find(at)
-	if r != &lost {
-		removeLocked(r)
-		r.forget()
-	}
-	registry.mu.Unlock()
-	r.agree()
-}
-
-// agree makes the bit O of the lock of r say whether the registry has it. It is called, without the
-// registry's lock, after each change of the table: others may run, but the goroutine that sets or
-// clears the bit last has seen the table agree after that.
-func (r *Record) agree() {
-	for r != &lost { // A turn is lost only to another's change of the table.
-		on := isObserved(r.at)
-		r.lock.observe(on)
-		if isObserved(r.at) == on {
-			return
-		}
-	}
-}
-
-// allRecords returns the records of all observed locks, by ID, and how many locks had no room.
-func allRecords() (records []*Record, dropped uint64) {
-	registry.mu.Lock()
-	defer registry.mu.Unlock()
-	return slices.Clone(registry.records), uint64(registry.dropped.Load())
-}
+// SetAny sets what it reports.
+func SetAny(on bool) { state.some.Store(on) }
 
 // NewID returns a number that nothing else in the process has.
-func NewID() uint64 { return uint64(registry.lastID.Add(1)) }
-
-func isObserved(at uintptr) bool { return find(at) != &lost }
-
-// collected is called when the lock of r has been collected.
-func collected(r *Record) {
-	r.leaked()
-	registry.mu.Lock()
-	removeLocked(r)
-	r.forget()
-	registry.mu.Unlock()
-}
-
-func insertLocked(r *Record) {
-	registry.records = append(registry.records, r)
-	updateSomeLocked()
-	t := registry.table.Load()
-	if 2*(registry.used+1) > len(t.slots) { // with slots that are not used any more
-		t = newTable(len(registry.records))
-		for _, old := range registry.records[:len(registry.records)-1] {
-			t.insert(old)
-		}
-		registry.used = len(registry.records) - 1
-	}
-	t.insert(r)
-	registry.used++
-	registry.table.Store(t)
-}
-
-func (t *table) insert(r *Record) {
-	i := t.first(r.at)
-	for t.slots[i&(len(t.slots)-1)].Load() != nil {
-		i++
-	}
-	t.slots[i&(len(t.slots)-1)].Store(r)
-}
-
-// removeLocked takes r out of the registry, if it is there.
-func removeLocked(r *Record) {
-	t := registry.table.Load()
-	for i := t.first(r.at); ; i++ {
-		s := &t.slots[i&(len(t.slots)-1)]
-		switch s.Load() {
-		case nil:
-			return
-		case r:
-			s.Store(&lost)
-			registry.full.Store(false)
-			countHoldersLocked(r.Level(), Off)
-			r.cleanup.Stop()
-			byID := func(o *Record, id uint64) int { return cmp.Compare(o.id, id) }
-			if i, ok := slices.BinarySearchFunc(registry.records, r.id, byID); ok {
-				registry.records = slices.Delete(registry.records, i, i+1)
-				updateSomeLocked()
-			}
-			return
-		}
-	}
-}
+func NewID() uint64 { return uint64(state.lastID.Add(1)) }

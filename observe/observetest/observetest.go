@@ -16,7 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/agents"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/observe"
 	"github.com/farad-go/farad/waiter"
 )
@@ -100,7 +101,7 @@ func Check(t testing.TB) {
 	}
 	c := process.enter(t.Name())
 	t.Cleanup(func() {
-		for _, text := range process.end(c, observed.Goroutine(), !t.Failed() && !t.Skipped() && !panicking()) {
+		for _, text := range process.end(c, agents.Goroutine(), !t.Failed() && !t.Skipped() && !panicking()) {
 			t.Fail()
 			_, _ = io.WriteString(t.Output(), text)
 		}
@@ -140,7 +141,7 @@ func configure(wait time.Duration) {
 // lastLook shows what may be a deadlock. Now nobody will be wronged: the time is up.
 func lastLook() {
 	configure(time.Second)
-	observed.Look()
+	records.Look()
 	for _, s := range observe.Read().Suspicions {
 		if s.Why == observe.Unreleased {
 			fmt.Fprint(os.Stderr, suspected(&s))
@@ -191,12 +192,12 @@ func (w *watch) enter(name string) *check {
 // end returns the reports for the test c that ends, or for the package if c is nil. Me is the
 // goroutine of the test. If it has passed, what is held for ever is looked for.
 func (w *watch) end(c *check, me uint64, passed bool) (texts []string) {
-	observed.Look() // as long as the locks are there
+	records.Look() // as long as the locks are there
 	if passed {
 		for range 2 { // what the first finds, the second collects
 			collect()
 		}
-		observed.Look()
+		records.Look()
 	}
 	var held []report
 	for end := time.Now().Add(patience); passed; time.Sleep(patience / 20) {

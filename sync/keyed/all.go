@@ -203,7 +203,7 @@ func (b *batch[K]) sleep(m *member[K], l waiter.Limit) error {
 		var q observed.Request
 		to := h.record()
 		b.describe(&q, to, m)
-		return h.await(to, &q, l, func(waiter.Limit) error { return m.sleep(l) })
+		return h.await(to, q, l, func(waiter.Limit) error { return m.sleep(l) })
 	}
 	return m.sleep(l)
 }

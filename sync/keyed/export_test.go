@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/text"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -85,7 +86,7 @@ func MayBeRefused[K comparable]() bool { return mayBeRefused(reflect.TypeFor[K](
 func (m *Mutex[K]) Observe(on bool) { m.table().hub.observed.Store(on) }
 
 // Text is text, with a hash of one.
-func Text[K comparable](k K) string { return observed.KeyText(k, 1) }
+func Text[K comparable](k K) string { return text.Key(k, 1) }
 
 // RecordLate records that a key of m was taken, and then that it was given back. Between the moment
 // at which the first hook sees what to record and the one at which it records that, meanwhile is
@@ -98,9 +99,9 @@ func (m *Mutex[K]) RecordLate(k K, waits bool, meanwhile func()) {
 	r.describe(&q, to)
 	meanwhile()
 	if waits {
-		_ = t.hub.await(to, &q, waiter.Limit{}, func(waiter.Limit) error { return nil })
+		_ = t.hub.await(to, q, waiter.Limit{}, func(waiter.Limit) error { return nil })
 	} else {
-		to.Tried(&q, true)
+		to.Tried(q, true)
 	}
 	t.recordReleased(r.hash, r.key, r.n, r.most)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/sync/keyed"
 )
 
@@ -35,7 +36,7 @@ func TestNoMethodOfAKeyIsCalled(t *testing.T) {
 	for _, level := range []observed.Level{observed.Off, observed.Counts, observed.Holders} {
 		var m keyed.Mutex[strange]
 		if level != observed.Off {
-			observed.Watch(&m, t.Name(), level)
+			records.Watch(&m, t.Name(), level)
 		}
 		ended := make(chan bool, 1)
 		go func() {
@@ -54,7 +55,7 @@ func TestNoMethodOfAKeyIsCalled(t *testing.T) {
 		}()
 		require.True(t, locktest.Receive(t, ended), "a method ended the goroutine, at level %d", level)
 		require.Zero(t, m.Len())
-		observed.Unwatch(&m)
+		records.Unwatch(&m)
 	}
 }
 
@@ -191,9 +192,9 @@ func everythingOfKeys(t *testing.T, seed uint64) {
 			case <-time.After(time.Duration(rng.IntN(100)) * time.Microsecond):
 			}
 			if level := observed.Level(rng.IntN(3)); level == observed.Off {
-				observed.Unwatch(&m)
+				records.Unwatch(&m)
 			} else {
-				observed.Watch(&m, "everything", level)
+				records.Watch(&m, "everything", level)
 			}
 		}
 	})
@@ -202,7 +203,7 @@ func everythingOfKeys(t *testing.T, seed uint64) {
 	locktest.Receive(t, ended)
 	close(stop)
 	switcher.Wait()
-	observed.Unwatch(&m)
+	records.Unwatch(&m)
 	require.Zero(t, m.Len())
 	for k := range someKeys {
 		require.Zero(t, m.Waiting(k))

@@ -119,7 +119,7 @@ func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error
 	case err == nil:
 		t.recordTried(hash, k, n, most, true)
 	default:
-		_ = t.hub.record().AtOnce(&observed.Request{N: n}, err)
+		_ = t.hub.record().AtOnce(observed.Request{N: n}, err)
 	}
 	return err
 }
@@ -230,7 +230,7 @@ func (r request[K]) wait(l waiter.Limit) error {
 		var q observed.Request
 		to := h.record()
 		r.describe(&q, to)
-		return h.await(to, &q, l, r.sleep)
+		return h.await(to, q, l, r.sleep)
 	}
 	return r.sleep(l)
 }

@@ -2,6 +2,7 @@ package keyed
 
 import (
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/text"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -34,7 +35,7 @@ type (
 // A hubKind has a hub as the registry knows it.
 type hubKind struct {
 	known func(h *hub) any
-	join  func(h *hub) *observed.Record
+	join  func(h *hub) observed.Record
 }
 
 var (
@@ -53,15 +54,15 @@ var (
 
 	mutexKind = &hubKind{
 		func(h *hub) any { return (*mutexHub)(h) },
-		func(h *hub) *observed.Record { return mutexes.Join((*mutexHub)(h)) },
+		func(h *hub) observed.Record { return mutexes.Join((*mutexHub)(h)) },
 	}
 	rwMutexKind = &hubKind{
 		func(h *hub) any { return (*rwMutexHub)(h) },
-		func(h *hub) *observed.Record { return rwMutexes.Join((*rwMutexHub)(h)) },
+		func(h *hub) observed.Record { return rwMutexes.Join((*rwMutexHub)(h)) },
 	}
 	semaphoreKind = &hubKind{
 		func(h *hub) any { return (*semaphoreHub)(h) },
-		func(h *hub) *observed.Record { return semaphores.Join((*semaphoreHub)(h)) },
+		func(h *hub) observed.Record { return semaphores.Join((*semaphoreHub)(h)) },
 	}
 )
 
@@ -111,7 +112,7 @@ func requireLock(isNil bool) {
 func (h *hub) mayBeObserved() bool { return observed.MayBe(h.observed.Load()) }
 
 // record returns the record of h, which joins if need be.
-func (h *hub) record() *observed.Record {
+func (h *hub) record() observed.Record {
 	if h.observed.Load() {
 		return observed.Of(h)
 	}
@@ -120,24 +121,24 @@ func (h *hub) record() *observed.Record {
 
 // await records a wait, and counts it.
 func (h *hub) await(
-	r *observed.Record, q *observed.Request, l waiter.Limit, acquire func(waiter.Limit) error,
+	r observed.Record, q observed.Request, l waiter.Limit, acquire func(waiter.Limit) error,
 ) error {
 	h.waiting.Add(1)
 	defer h.waiting.Add(-1)
-	return r.Await(q, l, acquire)
+	return observed.Await(r, q, l, acquire)
 }
 
 // describe makes q, which is zero, a request as the record to has it. Only a record of holders
 // needs the key. Neither the request nor the result is passed as a value: to copy them would cost
 // as much as the rest of a hook.
-func (t *table[K]) describe(q *observed.Request, to *observed.Record, hash uint64, k K, n, most int64) {
+func (t *table[K]) describe(q *observed.Request, to observed.Record, hash uint64, k K, n, most int64) {
 	q.N, q.Shared, q.Hash = n, most != t.size, hash
 	if to.Level() == observed.Holders {
-		q.Key = observed.KeyText(k, hash)
+		q.Key = text.Key(k, hash)
 	}
 }
 
-func (r *request[K]) describe(q *observed.Request, to *observed.Record) {
+func (r *request[K]) describe(q *observed.Request, to observed.Record) {
 	r.t.describe(q, to, r.hash, r.key, r.n, r.most)
 }
 
@@ -148,7 +149,7 @@ func (t *table[K]) recordTried(hash uint64, k K, n, most int64, ok bool) {
 	var q observed.Request
 	to := t.hub.record()
 	t.describe(&q, to, hash, k, n, most)
-	to.Tried(&q, ok)
+	to.Tried(q, ok)
 }
 
 // recordReleased records that permits are about to be given back.
@@ -158,11 +159,11 @@ func (t *table[K]) recordReleased(hash uint64, k K, n, most int64) {
 	var q observed.Request
 	to := t.hub.record()
 	t.describe(&q, to, hash, k, n, most)
-	to.Released(&q)
+	to.Released(q)
 }
 
 // describe is that of m, with the number of the call.
-func (b *batch[K]) describe(q *observed.Request, to *observed.Record, m *member[K]) {
+func (b *batch[K]) describe(q *observed.Request, to observed.Record, m *member[K]) {
 	m.describe(q, to)
 	if q.Key != "" && b.call == 0 {
 		b.call = observed.NewID()
@@ -186,9 +187,9 @@ func (b *batch[K]) record(released bool) {
 		var q observed.Request
 		to := m.t.hub.record()
 		if b.describe(&q, to, m); released {
-			to.Released(&q)
+			to.Released(q)
 		} else {
-			to.Tried(&q, true)
+			to.Tried(q, true)
 		}
 	}
 }

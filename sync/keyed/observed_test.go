@@ -19,11 +19,12 @@ import (
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/sync/keyed"
 )
 
 // keys returns the keys of holds, or of waits.
-func keys(holds []observed.Hold) (keys []string) {
+func keys(holds []records.Hold) (keys []string) {
 	for i := range holds {
 		keys = append(keys, holds[i].Key)
 	}
@@ -56,7 +57,7 @@ func TestObservedKeysHaveHoldersAndWaiters(t *testing.T) {
 	require.True(t, s.Owned)
 	require.ElementsMatch(t, []string{"a", "b", "c", "d", "e", "f"}, keys(s.Holders))
 	require.EqualValues(t, 6, s.Acquired)
-	require.EqualValues(t, 1, s.Failed[observed.Tried])
+	require.EqualValues(t, 1, s.Failed[records.Tried])
 	require.EqualValues(t, 6, s.Size-s.Free)
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -77,7 +78,7 @@ func TestObservedKeysHaveHoldersAndWaiters(t *testing.T) {
 	s = read()
 	require.Empty(t, s.Waiters)
 	require.NotContains(t, keys(s.Holders), "free")
-	require.EqualValues(t, 2, s.Failed[observed.Cancelled])
+	require.EqualValues(t, 2, s.Failed[records.Cancelled])
 
 	m.Unlock("a")
 	m.UnlockAll("b", "c", "d", "e", "f")
@@ -118,8 +119,8 @@ func TestObservedKeysOfASemaphore(t *testing.T) {
 	require.EqualValues(t, 3, l.Size)
 	require.Len(t, l.Holders, 1)
 	require.EqualValues(t, 2, l.Holders[0].Permits)
-	require.EqualValues(t, 1, l.Failed[observed.TooLarge])
-	require.EqualValues(t, 1, l.Failed[observed.TimedOut])
+	require.EqualValues(t, 1, l.Failed[records.TooLarge])
+	require.EqualValues(t, 1, l.Failed[records.TimedOut])
 	s.Release(7, 1)
 	require.EqualValues(t, 1, read().Holders[0].Permits)
 	s.Release(7, 1)
@@ -128,9 +129,9 @@ func TestObservedKeysOfASemaphore(t *testing.T) {
 
 // Those that are made, or that somebody waits for, join when all are to be observed.
 func TestLocksOfKeysJoin(t *testing.T) {
-	defer observed.All(observed.All(observed.Counts))
+	defer records.All(records.All(observed.Counts))
 	count := func() int {
-		locks, _ := observed.Read()
+		locks, _ := records.Read()
 		return len(locks)
 	}
 	before := count()
@@ -141,8 +142,8 @@ func TestLocksOfKeysJoin(t *testing.T) {
 	require.Equal(t, before+1, count())
 	require.False(t, m.LockTimeout(time.Microsecond, 1))
 	require.Equal(t, before+2, count())
-	observed.Unwatch(s)
-	observed.Unwatch(&m)
+	records.Unwatch(s)
+	records.Unwatch(&m)
 	require.Equal(t, before, count())
 	runtime.KeepAlive(s)
 }
@@ -202,7 +203,7 @@ func (loud) String() string { panic("called") }
 
 func TestNilLockOfKeysIsRefused(t *testing.T) {
 	for _, l := range []any{(*keyed.Mutex[int])(nil), (*keyed.RWMutex[int])(nil), (*keyed.Semaphore[int])(nil)} {
-		require.PanicsWithValue(t, "observe: a nil lock of package keyed", func() { observed.Watch(l, "", observed.Counts) })
+		require.PanicsWithValue(t, "observe: a nil lock of package keyed", func() { records.Watch(l, "", observed.Counts) })
 	}
 }
 
@@ -210,7 +211,7 @@ func TestNilLockOfKeysIsRefused(t *testing.T) {
 func TestContractWhileObserved(t *testing.T) {
 	mutextest.RunSmall(t, func() mutextest.Small {
 		m := newAllMutex()
-		observed.Watch(tableOf(m), "", observed.Holders)
+		records.Watch(tableOf(m), "", observed.Holders)
 		return m
 	}, mutextest.Known{Test: "WaitingAllocatesNothing", Why: "the record does: TestObservingKeysAllocatesLittle"},
 		mutextest.Known{Test: "GivingUpAllocatesNothing", Why: "the same"})
@@ -244,7 +245,7 @@ func TestLevelRisesInAHook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := new(keyed.Mutex[int])
 			read := observedtest.Watch(t, m, observed.Counts)
-			m.RecordLate(1, waits, func() { observed.Watch(m, "", observed.Holders) })
+			m.RecordLate(1, waits, func() { records.Watch(m, "", observed.Holders) })
 			require.Empty(t, read().Holders)
 			require.Empty(t, read().Waiters)
 			require.Zero(t, read().Unknown)
@@ -269,7 +270,7 @@ func TestWatchingKeysLosesNothing(t *testing.T) {
 				case <-done:
 					return
 				default:
-					observed.Watch(&m, "", level)
+					records.Watch(&m, "", level)
 					runtime.Gosched()
 				}
 			}

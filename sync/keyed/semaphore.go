@@ -74,7 +74,7 @@ func (s *Semaphore[K]) atOnce(n int64) error {
 	if n > s.size {
 		err := waiter.Oversized("keyed", n, s.size)
 		if h := s.observable(); h.observed.Load() {
-			_ = h.record().AtOnce(&observed.Request{N: n}, err)
+			_ = h.record().AtOnce(observed.Request{N: n}, err)
 		}
 		return err
 	}

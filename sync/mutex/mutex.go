@@ -33,7 +33,7 @@ func (m *Mutex) Lock() {
 
 //go:noinline
 func (m *Mutex) lockSlow() {
-	var r *observed.Record
+	var r observed.Record
 	if m.mayBeObserved() {
 		r = m.record()
 		if m.permits().TryObserved(1) {
@@ -41,7 +41,8 @@ func (m *Mutex) lockSlow() {
 			return
 		}
 		if !r.Skips() {
-			_ = r.Await(requested, waiter.Limit{}, func(l waiter.Limit) error { return m.permits().Wait(l, 1) })
+			wait := func(l waiter.Limit) error { return m.permits().Wait(l, 1) }
+			_ = observed.Await(r, requested, waiter.Limit{}, wait)
 			return
 		}
 	}

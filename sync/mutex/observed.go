@@ -9,7 +9,7 @@ import (
 )
 
 // requested is what a caller asks for, and returns.
-var requested = &observed.Request{N: 1}
+var requested = observed.Request{N: 1}
 
 var kind = observed.Register(observed.About{Name: "mutex.Mutex", Owned: true}, (*Mutex).observe, (*Mutex).numbers)
 
@@ -34,7 +34,7 @@ func (m *Mutex) numbers() observed.Numbers {
 func (m *Mutex) mayBeObserved() bool { return observed.MayBe(m.e.IsObserved()) }
 
 // record returns the record of m, which joins if need be.
-func (m *Mutex) record() *observed.Record { return kind.Record(m, m.e.IsObserved()) }
+func (m *Mutex) record() observed.Record { return kind.Record(m, m.e.IsObserved()) }
 
 // lockObserved is the slow path of LockContext and LockTimeout, d > 0, of an observed mutex.
 //
@@ -44,7 +44,7 @@ func (m *Mutex) lockObserved(ctx context.Context, d time.Duration) error {
 	if p.TryObserved(1) {
 		return r.AtOnce(requested, p.Keep(ctx, 1))
 	}
-	return r.Await(requested, waiter.Until(ctx, d), func(l waiter.Limit) error { return p.Wait(l, 1) })
+	return observed.Await(r, requested, waiter.Until(ctx, d), func(l waiter.Limit) error { return p.Wait(l, 1) })
 }
 
 // tryLockSlow is TryLock when the fast path has failed, because m is locked or observed, or was.

@@ -32,7 +32,7 @@ func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	l := (*RWLock)(r)
 	if l.mayBeObserved() {
 		q := requested(w.N)
-		return observed.StartFuture(l.record(), &q, &l.e, w, waker)
+		return observed.StartFuture(l.record(), q, &l.e, w, waker)
 	}
 	return r.e.Start(w, waker)
 }

@@ -32,7 +32,7 @@ func (l *RWLock) numbers() observed.Numbers {
 func (l *RWLock) mayBeObserved() bool { return observed.MayBe(l.e.IsObserved()) }
 
 // record returns the record of l, which joins if need be.
-func (l *RWLock) record() *observed.Record { return kind.Record(l, l.e.IsObserved()) }
+func (l *RWLock) record() observed.Record { return kind.Record(l, l.e.IsObserved()) }
 
 // requested is a request for n permits.
 func requested(n int64) observed.Request { return observed.Request{N: n, Shared: n == engine.Reader} }
@@ -50,9 +50,10 @@ func (l *RWLock) acquire(ctx context.Context, d time.Duration, n int64, at engin
 func (l *RWLock) acquireObserved(ctx context.Context, d time.Duration, n int64, at engine.Place) error {
 	r, q := l.record(), requested(n)
 	if l.try(n) {
-		return r.AtOnce(&q, l.e.Keep(ctx, n))
+		return r.AtOnce(q, l.e.Keep(ctx, n))
 	}
-	return r.Await(&q, waiter.Until(ctx, d), func(until waiter.Limit) error { return l.e.Acquire(until, n, at) })
+	acquire := func(until waiter.Limit) error { return l.e.Acquire(until, n, at) }
+	return observed.Await(r, q, waiter.Until(ctx, d), acquire)
 }
 
 // try takes n permits whether l is observed or not, if no request waits.
@@ -81,7 +82,7 @@ func (l *RWLock) tryObserved(n int64) bool {
 func (l *RWLock) tried(n int64, ok bool) {
 	if l.e.IsObserved() {
 		q := requested(n)
-		observed.Of(l).Tried(&q, ok)
+		observed.Of(l).Tried(q, ok)
 	}
 }
 
@@ -93,7 +94,7 @@ func (l *RWLock) releasing(n int64) {
 		return
 	}
 	r, q := observed.Of(l), requested(n)
-	r.Released(&q)
+	r.Released(q)
 	if n == engine.Everyone-engine.Reader || n == engine.Upgradable-engine.Reader {
 		r.Shares(engine.Reader)
 	}

@@ -10,14 +10,15 @@ import (
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 )
 
 // While the bias of a lock that is observed already ends, readers may leave through the table that
 // are counted and recorded. Nothing of them stays.
 func TestRecordedReadersLeaveWhileTheBiasEnds(t *testing.T) {
 	l := New(WithReaderBias())
-	require.True(t, observed.Watch(l, t.Name(), observed.Holders))
-	defer observed.Unwatch(l)
+	require.True(t, records.Watch(l, t.Name(), observed.Holders))
+	defer records.Unwatch(l)
 	l.observe(false)
 	locktest.Eventually(t, "the lock is biased", func() bool {
 		l.e.Rebias()
@@ -30,7 +31,7 @@ func TestRecordedReadersLeaveWhileTheBiasEnds(t *testing.T) {
 		l.RUnlock()
 	}))
 	l.e.Unbias() // the second
-	locks, _ := observed.Read()
+	locks, _ := records.Read()
 	require.Len(t, locks, 1)
 	require.Empty(t, locks[0].Holders)
 	require.Equal(t, int64(1), locks[0].Size-locks[0].Free)

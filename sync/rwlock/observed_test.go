@@ -13,6 +13,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -26,11 +27,11 @@ func TestObservedContract(t *testing.T) {
 			var all []*rwlock.RWLock
 			rwtest.Run(t, contractOf(func() *rwlock.RWLock {
 				l := k.make()
-				observed.Watch(l, t.Name(), observed.Holders)
+				records.Watch(l, t.Name(), observed.Holders)
 				all = append(all, l)
 				return l
 			}))
-			locks, _ := observed.Read()
+			locks, _ := records.Read()
 			for _, l := range locks {
 				if l.Name == t.Name() && l.Free == l.Size && l.Waiting == 0 {
 					require.Empty(t, l.Holders)
@@ -39,7 +40,7 @@ func TestObservedContract(t *testing.T) {
 				}
 			}
 			for _, l := range all {
-				observed.Unwatch(l)
+				records.Unwatch(l)
 			}
 		})
 	}
@@ -48,21 +49,21 @@ func TestObservedContract(t *testing.T) {
 // A guard is observed as its lock is, and has leaked if it is collected while it is held.
 func TestObservedGuard(t *testing.T) {
 	type guard = rwlock.Guard[map[string]int]
-	require.PanicsWithValue(t, "observe: a nil *rwlock.Guard", func() { observed.Watch((*guard)(nil), "", observed.Counts) })
+	require.PanicsWithValue(t, "observe: a nil *rwlock.Guard", func() { records.Watch((*guard)(nil), "", observed.Counts) })
 	g := new(guard)
 	read := observedtest.Watch(t, g, observed.Holders)
 	g.Read(func(*map[string]int) { require.Len(t, read().Holders, 1) })
 	require.Empty(t, read().Holders)
 
-	level := observed.All(observed.Holders)
+	level := records.All(observed.Holders)
 	func() {
 		g := rwlock.NewGuard(1)
-		observed.All(level)
+		records.All(level)
 		g.RWLock().Lock()
 	}()
 	locktest.Eventually(t, "the leak is found", func() bool {
 		runtime.GC()
-		found, _ := observed.TakeLeaks()
-		return slices.ContainsFunc(found, func(l observed.Leak) bool { return l.What == "lock" && l.Permits > 1 })
+		found, _ := records.TakeLeaks()
+		return slices.ContainsFunc(found, func(l records.Leak) bool { return l.What == "lock" && l.Permits > 1 })
 	})
 }

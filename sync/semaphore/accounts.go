@@ -231,7 +231,7 @@ func (a *accounts) releaseAs(tenant any, n, cost int64) {
 		ok := n <= a.order.Held(tenant)
 		a.mu.Unlock()
 		if ok {
-			observed.Of(a.s).Released(&observed.Request{N: n})
+			observed.Of(a.s).Released(observed.Request{N: n})
 		}
 	}
 	a.release(tenant, n, cost)
@@ -351,11 +351,12 @@ func (a *accounts) acquireAs(ctx context.Context, d time.Duration, tenant any, n
 	by := a.ask(tenant)
 	switch o := a.take(&by, n); o {
 	case waiter.Granted:
-		return r.AtOnce(&q, a.keep(ctx, d, tenant, n))
+		return r.AtOnce(q, a.keep(ctx, d, tenant, n))
 	case waiter.Pending:
-		return r.Await(&q, waiter.Until(ctx, d), func(l waiter.Limit) error { return a.wait(l, d <= 0, &by, n) })
+		wait := func(l waiter.Limit) error { return a.wait(l, d <= 0, &by, n) }
+		return observed.Await(r, q, waiter.Until(ctx, d), wait)
 	default:
-		return r.AtOnce(&q, a.explain(o.Err(), &by, n))
+		return r.AtOnce(q, a.explain(o.Err(), &by, n))
 	}
 }
 
@@ -370,7 +371,7 @@ func (a *accounts) tryAs(tenant any, n int64) bool {
 	ok := a.try(tenant, n)
 	if a.s.mayBeObserved() {
 		r := a.s.record()
-		r.Tried(&observed.Request{N: n, Tenant: tenantText(r, tenant)}, ok)
+		r.Tried(observed.Request{N: n, Tenant: tenantText(r, tenant)}, ok)
 	}
 	return ok
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
@@ -20,24 +21,24 @@ func TestObservedAccountsContract(t *testing.T) {
 	var all []*semaphore.Semaphore
 	k.New = func(n int64) semtest.Semaphore {
 		s := semaphore.New(n, accounts["caps"]...)
-		observed.Watch(s, t.Name(), observed.Holders)
+		records.Watch(s, t.Name(), observed.Holders)
 		all = append(all, s)
 		return s
 	}
 	semtest.Run(t, k)
 	requireNothingHeld(t, t.Name())
 	for _, s := range all {
-		observed.Unwatch(s)
+		records.Unwatch(s)
 	}
 }
 
 // Who holds and who waits is seen with its tenant, on every path, and is gone when it is over.
 func TestObservedTenantsOfAccounts(t *testing.T) {
 	s := semaphore.New(3, accounts["caps"]...)
-	observed.Watch(s, t.Name(), observed.Holders)
-	defer observed.Unwatch(s)
-	read := func() (l observed.Lock) {
-		locks, _ := observed.Read()
+	records.Watch(s, t.Name(), observed.Holders)
+	defer records.Unwatch(s)
+	read := func() (l records.Lock) {
+		locks, _ := records.Read()
 		for _, l := range locks {
 			if l.Name == t.Name() {
 				return l

@@ -13,6 +13,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
@@ -77,9 +78,9 @@ func changeEverything(t *testing.T, seed uint64, divided bool, opts []semaphore.
 		func(rng *rand.Rand) { s.Resize(rng.Int64N(largestSize + 1)) },
 		func(rng *rand.Rand) {
 			if level := observed.Level(rng.IntN(3)); level == observed.Off {
-				observed.Unwatch(s)
+				records.Unwatch(s)
 			} else {
-				observed.Watch(s, "changes", level)
+				records.Watch(s, "changes", level)
 			}
 		},
 		func(*rand.Rand) { s.Waiting(); s.Available(); s.Size() },
@@ -103,7 +104,7 @@ func changeEverything(t *testing.T, seed uint64, divided bool, opts []semaphore.
 	locktest.Receive(t, ended)
 	close(stop)
 	changers.Wait()
-	observed.Unwatch(s)
+	records.Unwatch(s)
 	s.Resize(largestSize)
 	require.Zero(t, s.Waiting())
 	require.EqualValues(t, largestSize, s.Available())

@@ -30,7 +30,7 @@ type request Semaphore
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	s := (*Semaphore)(r)
 	if s.mayBeObserved() {
-		return observed.StartFuture(s.record(), &observed.Request{N: w.N}, s.permits(), w, waker)
+		return observed.StartFuture(s.record(), observed.Request{N: w.N}, s.permits(), w, waker)
 	}
 	return s.permits().Start(w, waker)
 }

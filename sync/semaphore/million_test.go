@@ -10,6 +10,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
@@ -43,7 +44,7 @@ func millionWait(t *testing.T, n int, name string, level observed.Level, opts []
 	t.Helper()
 	s := semaphore.New(1, opts...)
 	if level != observed.Off {
-		observed.Watch(s, t.Name(), level)
+		records.Watch(s, t.Name(), level)
 	}
 	// Each by itself: Go keeps the weak pointers into one object in a list, so to observe many
 	// futures of one slice takes time with the square of their number.
@@ -98,7 +99,7 @@ func millionWait(t *testing.T, n int, name string, level observed.Level, opts []
 	}
 	step("given back")
 	require.Zero(t, s.Waiting())
-	observed.Unwatch(s)
+	records.Unwatch(s)
 	clear(fs)
 	left := inUse() - before
 	t.Logf("%d bytes left", left) // without the futures

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
@@ -156,9 +157,9 @@ func TestARequestThatIsTooLargeNamesTheNumbers(t *testing.T) {
 			err := ask(s)
 			require.ErrorIs(t, err, semaphore.ErrTooLarge, "%s, %s", kind, name)
 			require.EqualError(t, err, "semaphore: a request for 3 permits exceeds the size, 2", "%s, %s", kind, name)
-			observed.Watch(s, t.Name(), observed.Counts)
+			records.Watch(s, t.Name(), observed.Counts)
 			require.EqualError(t, ask(s), err.Error(), "%s, %s, observed", kind, name)
-			observed.Unwatch(s)
+			records.Unwatch(s)
 		}
 		require.EqualError(t, ask(new(semaphore.Semaphore)),
 			"semaphore: a request for 3 permits exceeds the size, 0; a semaphore that was not made by New has no permits", name)

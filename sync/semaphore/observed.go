@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/text"
 	"github.com/farad-go/farad/internal/order"
 	"github.com/farad-go/farad/waiter"
 )
@@ -32,14 +33,14 @@ func (s *Semaphore) held() int64 {
 func (s *Semaphore) mayBeObserved() bool { return observed.MayBe(s.e.IsObserved()) }
 
 // record returns the record of s, which joins if need be.
-func (s *Semaphore) record() *observed.Record { return kind.Record(s, s.e.IsObserved()) }
+func (s *Semaphore) record() observed.Record { return kind.Record(s, s.e.IsObserved()) }
 
 // tenantText returns a tenant as r has it. Only a record of holders needs it.
-func tenantText(r *observed.Record, tenant any) string {
+func tenantText(r observed.Record, tenant any) string {
 	if r.Level() != observed.Holders {
 		return ""
 	}
-	return observed.Text(tenant)
+	return text.Tenant(tenant)
 }
 
 // acquireObserved is the slow path of an acquire of n permits, n > 0, by an observed semaphore. It
@@ -53,21 +54,21 @@ func (s *Semaphore) acquireObserved(ctx context.Context, n int64, d time.Duratio
 	r := s.record()
 	q := observed.Request{N: n, Tenant: tenantText(r, tenant)}
 	if s.try(n) {
-		return r.AtOnce(&q, waiter.Keep(ctx, taken{s}, n))
+		return r.AtOnce(q, waiter.Keep(ctx, taken{s}, n))
 	}
 	if err := s.refusal(n); err != nil {
-		return r.AtOnce(&q, err)
+		return r.AtOnce(q, err)
 	}
 	l := waiter.Until(ctx, d)
 	switch p := s.p.(type) {
 	case nil:
-		return r.Await(&q, l, func(l waiter.Limit) error { return s.permits().Wait(l, n) })
+		return observed.Await(r, q, l, func(l waiter.Limit) error { return s.permits().Wait(l, n) })
 	case *ordered:
 		var by order.By
 		p.ask(&by, l, d <= 0, tenant) // before the wait is recorded: a weight may panic
-		return r.Await(&q, l, func(l waiter.Limit) error { return p.acquire(l, &by, n) })
+		return observed.Await(r, q, l, func(l waiter.Limit) error { return p.acquire(l, &by, n) })
 	default:
-		return r.Await(&q, l, func(waiter.Limit) error {
+		return observed.Await(r, q, l, func(waiter.Limit) error {
 			if d > 0 {
 				return p.AcquireTimeout(d, n)
 			}
@@ -92,7 +93,7 @@ func (s *Semaphore) refusal(n int64) error {
 //go:noinline
 func (s *Semaphore) tryObserved(n int64) bool {
 	ok := s.try(n)
-	observed.Of(s).Tried(&observed.Request{N: n}, ok)
+	observed.Of(s).Tried(observed.Request{N: n}, ok)
 	return ok
 }
 
@@ -128,7 +129,7 @@ func (s *Semaphore) giveBack(n int64) {
 func (s *Semaphore) releaseObserved(n int64) {
 	_, array := s.p.(arrayPolicy)
 	if array || n <= s.Size()-s.Available() || n <= s.held() {
-		observed.Of(s).Released(&observed.Request{N: n})
+		observed.Of(s).Released(observed.Request{N: n})
 	}
 	s.giveBack(n)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -30,14 +31,14 @@ func TestObservedContract(t *testing.T) {
 				var all []*semaphore.Semaphore
 				k.New = func(n int64) semtest.Semaphore {
 					s := semaphore.New(n, opts...)
-					observed.Watch(s, t.Name(), level)
+					records.Watch(s, t.Name(), level)
 					all = append(all, s)
 					return s
 				}
 				semtest.Run(t, k)
 				requireNothingHeld(t, t.Name())
 				for _, s := range all {
-					observed.Unwatch(s)
+					records.Unwatch(s)
 				}
 			})
 		}
@@ -47,8 +48,8 @@ func TestObservedContract(t *testing.T) {
 // Who has not asked because of a panic is not seen to wait.
 func TestAWeightThatPanicsObserved(t *testing.T) {
 	testMadWeight(t, func(s *semaphore.Semaphore) {
-		observed.Watch(s, t.Name(), observed.Holders)
-		t.Cleanup(func() { observed.Unwatch(s) })
+		records.Watch(s, t.Name(), observed.Holders)
+		t.Cleanup(func() { records.Unwatch(s) })
 	})
 	requireNothingHeld(t, t.Name())
 }
@@ -56,7 +57,7 @@ func TestAWeightThatPanicsObserved(t *testing.T) {
 // requireNothingHeld checks that the free locks of a name have no holds and no waits.
 func requireNothingHeld(t *testing.T, name string) {
 	t.Helper()
-	locks, _ := observed.Read()
+	locks, _ := records.Read()
 	for _, l := range locks {
 		if l.Name == name && l.Free == l.Size && l.Waiting == 0 {
 			require.Empty(t, l.Holders)

@@ -95,7 +95,7 @@ func (p *Permit) Release() {
 }
 
 // record returns the record of the handle's semaphore, nil if that is not observed.
-func (p *Permit) record() *observed.Record {
+func (p *Permit) record() observed.Record {
 	if p.s != nil && p.s.e.IsObserved() {
 		return observed.Of(p.s)
 	}

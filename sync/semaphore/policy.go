@@ -43,7 +43,7 @@ func (r *policyRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outco
 		}
 		record := r.s.record()
 		q := observed.Request{N: w.N, Tenant: tenantText(record, tenant)}
-		return observed.StartFuture(record, &q, r.Request, w, waker)
+		return observed.StartFuture(record, q, r.Request, w, waker)
 	}
 	return r.Request.Start(w, waker)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -41,7 +42,7 @@ func (f Future) waits(t *testing.T) {
 	require.False(t, f.f.Poll(nil))
 }
 
-func (f Future) isKnown(t *testing.T, read func() observed.Lock) {
+func (f Future) isKnown(t *testing.T, read func() records.Lock) {
 	t.Helper()
 	f.waits(t)
 	require.False(t, f.f.Poll(nil))
@@ -105,7 +106,7 @@ func (f Future) isForgotten(t *testing.T) {
 			Watch(t, f.Of, observed.Holders)
 			f.Bind(f.f)
 			require.False(t, f.f.Poll(nil))
-			observed.Watch(f.Of, "", below)
+			records.Watch(f.Of, "", below)
 			if granted {
 				f.Give()
 				require.True(t, f.f.Poll(nil))
@@ -128,13 +129,13 @@ func (f Future) isForgotten(t *testing.T) {
 			require.Zero(t, l.Unknown)
 			require.Zero(t, l.Handed)
 			require.Equal(t, l.Size, l.Free)
-			observed.Unwatch(f.Of)
+			records.Unwatch(f.Of)
 		}
 	}
 }
 
 // isCounted is the same at a level with numbers only: a future counts as one acquisition.
-func (f Future) isCounted(t *testing.T, read func() observed.Lock) {
+func (f Future) isCounted(t *testing.T, read func() records.Lock) {
 	t.Helper()
 	before := read().Acquired
 	acquired := func() uint64 { return read().Acquired - before }

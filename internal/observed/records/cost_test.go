@@ -1,0 +1,82 @@
+//go:build !interleave
+
+package records_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/records"
+	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// pairs are acquires and releases that do not wait, of a lock that is given to watch before.
+func pairs(watch func(lock any)) map[string]func() {
+	m, s, l := new(mutex.Mutex), semaphore.New(4), new(rwlock.RWLock)
+	c, a := semaphore.New(4, semaphore.WithCapacitor(1, 256)), semaphore.New(4, semaphore.WithWaitingArray(nil))
+	for _, lock := range []any{m, s, l, c, a} {
+		watch(lock)
+	}
+	return map[string]func(){
+		"mutex":     func() { m.Lock(); m.Unlock() },
+		"semaphore": func() { s.TryAcquire(1); s.Release(1) },
+		"capacitor": func() { c.TryAcquire(1); c.Release(1) },
+		"array":     func() { a.TryAcquire(1); a.Release(1) },
+		"write":     func() { l.Lock(); l.Unlock() },
+		"read":      func() { l.RLock(); l.RUnlock() },
+	}
+}
+
+var levels = map[string]observed.Level{"off": observed.Off, "counts": observed.Counts, "holders": observed.Holders}
+
+func BenchmarkPair(b *testing.B) {
+	for _, name := range []string{"mutex", "semaphore", "read", "write", "capacitor", "array"} {
+		for _, level := range []string{"off", "counts", "holders"} {
+			b.Run(name+"/"+level, func(b *testing.B) {
+				pair := pairs(func(lock any) { records.Watch(lock, "", levels[level]) })[name]
+				for b.Loop() {
+					pair()
+				}
+			})
+		}
+	}
+}
+
+func TestHooksAllocateNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	for name, level := range levels {
+		for kind, pair := range pairs(func(lock any) { records.Watch(lock, "", level) }) {
+			pair()
+			require.Less(t, testing.AllocsPerRun(1000, pair), 0.05, "%s of a %s", name, kind)
+		}
+	}
+}
+
+func BenchmarkContended(b *testing.B) {
+	for _, level := range []string{"off", "counts", "holders"} {
+		for _, kind := range []string{"mutex", "semaphore", "capacitor"} {
+			b.Run(kind+"/"+level, func(b *testing.B) {
+				m, s, c := new(mutex.Mutex), semaphore.New(1), semaphore.New(1, semaphore.WithCapacitor(1, 256))
+				for _, lock := range []any{m, s, c} {
+					records.Watch(lock, "", levels[level])
+				}
+				pair := map[string]func(){
+					"mutex":     func() { m.Lock(); m.Unlock() },
+					"semaphore": func() { _ = s.Acquire(bg, 1); s.Release(1) },
+					"capacitor": func() { _ = c.Acquire(bg, 1); c.Release(1) },
+				}[kind]
+				b.SetParallelism(16)
+				b.RunParallel(func(b *testing.PB) {
+					for b.Next() {
+						pair()
+					}
+				})
+			})
+		}
+	}
+}

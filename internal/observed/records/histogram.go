@@ -1,0 +1,46 @@
+package records
+
+import "github.com/farad-go/farad/internal/xsync"
+
+// A histogram counts durations in the buckets of [Bucket].
+type histogram struct {
+	sum     xsync.Int64
+	buckets [lastBucket - MinBucket + 1]xsync.Int64
+}
+
+// lastBucket has what is longer than some five hours, too.
+const lastBucket = 57
+
+// add counts a duration for weight many.
+func (h *histogram) add(d, weight int64) {
+	d = max(d, 0)
+	h.sum.Add(d * weight)
+	h.buckets[min(Bucket(d), lastBucket)-MinBucket].Add(weight)
+}
+
+// Histogram is what a histogram has counted. Buckets begins with that of index First.
+type Histogram struct {
+	Count   uint64
+	Sum     int64
+	Buckets []uint64
+	First   int
+}
+
+func (h *histogram) read() (r Histogram) {
+	var b []uint64
+	for i := range h.buckets {
+		n := uint64(h.buckets[i].Load())
+		if n > 0 || len(b) > 0 {
+			if len(b) == 0 {
+				r.First = MinBucket + i
+			}
+			b = append(b, n)
+		}
+		r.Count += n
+	}
+	for len(b) > 0 && b[len(b)-1] == 0 {
+		b = b[:len(b)-1]
+	}
+	r.Sum, r.Buckets = h.sum.Load(), b
+	return r
+}

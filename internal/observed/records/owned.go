@@ -1,0 +1,262 @@
+package records
+
+import (
+	"unsafe"
+	"weak"
+
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/agents"
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// At Holders a wait or a hold may belong to a future, which is known by its node, or to a handle,
+// which is known by its number of permits. Their addresses say which record is meant, whichever
+// goroutine calls. Weak pointers show what was collected.
+
+// ownLocked makes e that of the owner at p.
+func (r *Record) ownLocked(e *entry, p unsafe.Pointer) {
+	if r.owned == nil {
+		r.owned = map[uintptr]*entry{}
+	}
+	switch old := r.owned[uintptr(p)]; {
+	case old == nil:
+	case old.handle: // of one that was collected, and whose leak has not been found yet
+		delete(r.owned, old.owner)
+		for r.owned[old.owner] != nil || old.owner == uintptr(p) {
+			old.owner++ // to what is no address
+		}
+		r.owned[old.owner] = old
+	default: // an earlier request's
+		r.dropLocked(old)
+	}
+	e.owner, e.weak = uintptr(p), weak.Make((*byte)(p))
+	r.owned[e.owner] = e
+}
+
+// disownLocked makes e that of no owner.
+func (r *Record) disownLocked(e *entry) {
+	if e.owner != 0 {
+		delete(r.owned, e.owner)
+		e.owner, e.weak, e.handle = 0, weak.Pointer[byte]{}, false
+	}
+}
+
+// dropLocked ends the ownership of e: a hold stays, as that of its agent; a wait is over.
+func (r *Record) dropLocked(e *entry) {
+	if e.in != &r.waits {
+		r.disownLocked(e)
+		return
+	}
+	r.removeWaitLocked(e, xsync.Now())
+	free(e)
+}
+
+// FutureBegins records that the request of a future is about to be made.
+func (r *Record) FutureBegins(q observed.Request, w *waiter.Waiter) {
+	if r.Level() != observed.Holders || q.N == 0 {
+		return
+	}
+	e := newEntry(q)
+	e.Future = true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Level() != observed.Holders { // any more
+		free(e)
+		return
+	}
+	r.ownLocked(e, unsafe.Pointer(w))
+	r.pushLocked(&r.waits, e)
+}
+
+// FutureWaits records that the request of a future has not been granted at once.
+func (r *Record) FutureWaits(w *waiter.Waiter) {
+	if r.Level() != observed.Holders {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.owned[uintptr(unsafe.Pointer(w))]; e != nil {
+		e.waited = true
+	}
+}
+
+// FutureSeen records the outcome that the owner has seen for the first time. The owner holds now if
+// err is nil. It implements [waiter.Recorder], and so do the next two.
+func (r *Record) FutureSeen(w *waiter.Waiter, err error) {
+	if r.Level() == observed.Off {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.owned[uintptr(unsafe.Pointer(w))]
+	waits := e != nil && e.in == &r.waits
+	switch {
+	case err != nil:
+		r.failed[whyOf(err)].Add(1)
+	case r.Level() == observed.Holders && !waits: // its request began before the record
+		r.unknown += w.N
+		return
+	case e != nil && e.waited:
+		r.granted.Add(1)
+	default:
+		r.took.Add(1)
+	}
+	if !waits {
+		return
+	}
+	if err != nil || r.Level() != observed.Holders {
+		r.dropLocked(e)
+		return
+	}
+	now, s := xsync.Now(), r.siteLocked(e.Stack)
+	r.wait.add(now-e.Since, 1)
+	s.Waits++
+	s.Delay += now - e.Since
+	r.removeWaitLocked(e, now)
+	r.ownLocked(e, unsafe.Pointer(w))
+	e.ID, e.Since, e.Future = observed.NewID(), now, false
+	e.Agent = agents.Self()
+	r.pushLocked(&r.holds, e)
+}
+
+// FutureReleasing says that the future is about to give back what it has.
+func (r *Record) FutureReleasing(w *waiter.Waiter) {
+	if r.Level() != observed.Holders {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.owned[uintptr(unsafe.Pointer(w))]; e != nil && e.in == &r.holds {
+		r.reduceLocked(e, e.Permits, xsync.Now(), r.isHandedLocked(e))
+	}
+}
+
+// FutureEnded records that the request of the future has ended. What its owner has seen, and the
+// future has not given back, stays the owner's.
+func (r *Record) FutureEnded(w *waiter.Waiter) {
+	if r.Level() != observed.Holders {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.owned[uintptr(unsafe.Pointer(w))]; e != nil {
+		r.dropLocked(e)
+	}
+}
+
+// isHandedLocked counts a release by the caller of what e has, and reports whether another has
+// acquired it.
+func (r *Record) isHandedLocked(e *entry) bool {
+	if me := agents.Who(); e.Agent.Is(&me) {
+		r.released++
+		return false
+	}
+	r.handed++
+	return true
+}
+
+// HandleTook says that the handle h has the n permits that the caller has just taken.
+func (r *Record) HandleTook(h *xsync.Int64, n int64) {
+	if r.Level() != observed.Holders {
+		return
+	}
+	me := agents.Who()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Level() != observed.Holders { // any more
+		return
+	}
+	for e := r.holds.last; e != nil; e = e.prev {
+		if e.Agent.Is(&me) && e.Permits == n && e.owner == 0 {
+			r.ownLocked(e, unsafe.Pointer(h))
+			e.handle = true
+			return
+		}
+	}
+}
+
+// HandleReleasing says that the handle h is about to give back all that it has. It reports false if
+// no record says that it has something: the release then is recorded as any other.
+func (r *Record) HandleReleasing(h *xsync.Int64) bool {
+	if r.Level() != observed.Holders {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.owned[uintptr(unsafe.Pointer(h))]
+	if e == nil {
+		return false
+	}
+	r.reduceLocked(e, e.Permits, xsync.Now(), r.isHandedLocked(e))
+	return true
+}
+
+// HandleForgets says that what the handle h has is the caller's from now on.
+func (r *Record) HandleForgets(h *xsync.Int64) {
+	if r.Level() != observed.Holders {
+		return
+	}
+	me := agents.Self()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.owned[uintptr(unsafe.Pointer(h))]; e != nil {
+		r.disownLocked(e)
+		e.Agent = me
+	}
+}
+
+// HandleSplits says that n permits of the handle h are another's now.
+func (r *Record) HandleSplits(h, other *xsync.Int64, n int64) {
+	if r.Level() != observed.Holders {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.owned[uintptr(unsafe.Pointer(h))]
+	if e == nil || e.Permits <= n || n == 0 || r.holds.n >= maxHolds {
+		if e != nil && e.Permits == n { // all
+			r.disownLocked(e)
+			r.ownLocked(e, unsafe.Pointer(other))
+			e.handle = true
+		}
+		return
+	}
+	part := pool.Get().(*entry)
+	part.Hold = e.Hold
+	part.ID, part.Permits, part.owner = observed.NewID(), n, 0
+	r.holds.resize(e, -n)
+	r.ownLocked(part, unsafe.Pointer(other))
+	part.handle = true
+	r.holds.push(part)
+}
+
+// HandlesMerge says that what the handle other has is that of h now.
+func (r *Record) HandlesMerge(h, other *xsync.Int64) {
+	if r.Level() != observed.Holders {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, from := r.owned[uintptr(unsafe.Pointer(h))], r.owned[uintptr(unsafe.Pointer(other))]
+	switch {
+	case from == nil:
+	case e == nil:
+		r.disownLocked(from)
+		r.ownLocked(from, unsafe.Pointer(h))
+		from.handle = true
+	default:
+		all := float64(e.Permits + from.Permits)
+		e.before = (e.before*float64(e.Permits) + from.before*float64(from.Permits)) / all
+		r.holds.resize(e, from.Permits)
+		r.holds.remove(from)
+		r.disownLocked(from)
+		free(from)
+	}
+}
+
+// grantedLocked reports whether e is the wait of a future that has its permits.
+func (e *entry) grantedLocked() bool {
+	p := e.weak.Value()
+	return e.Future && p != nil && (*waiter.Waiter)(unsafe.Pointer(p)).Status() == waiter.StatusComplete
+}

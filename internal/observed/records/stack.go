@@ -1,0 +1,85 @@
+package records
+
+import (
+	"runtime"
+	"slices"
+
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+const (
+	depth     = 16      // how many frames of a stack distinguish it from others
+	maxStacks = 1 << 12 // how many stacks are kept
+)
+
+// A Stack is that of a goroutine. There is one for all acquires from the same place, as long as
+// there is room.
+type Stack struct {
+	key [depth]uintptr
+	pcs []uintptr
+}
+
+// PCs returns the program counters, innermost first, for runtime.CallersFrames. They must not be
+// changed.
+func (s *Stack) PCs() []uintptr {
+	if s == nil {
+		return nil
+	}
+	return s.pcs
+}
+
+// stacks has the stacks that are kept, by their keys. Slots are filled under mu, and never emptied.
+var stacks struct {
+	slots [2 * maxStacks]xsync.Pointer[Stack]
+	mu    xsync.Mutex
+	n     int
+}
+
+// here returns the stack of the caller.
+//
+// To walk the frame pointers is quick, but says nothing of what was inlined: the runtime's slow way
+// is gone once for each key.
+func here() *Stack {
+	var key [depth]uintptr
+	if walk(&key) == 0 {
+		runtime.Callers(2, key[:])
+	}
+	h := uint64(0)
+	for _, pc := range key {
+		h = (h ^ uint64(pc)) * 0x9e3779b97f4a7c15
+	}
+	for i := h >> 32; ; i++ { // There are free slots: they are twice as many as stacks.
+		slot := &stacks.slots[i%uint64(len(stacks.slots))]
+		s := slot.Load()
+		if s == nil {
+			return keep(&key, int(i%uint64(len(stacks.slots))))
+		}
+		if s.key == key {
+			return s
+		}
+	}
+}
+
+// keep returns a new stack of the caller's caller. It is kept, from slot i on, if there is room.
+//
+//go:noinline
+func keep(key *[depth]uintptr, i int) *Stack {
+	var pcs [2 * depth]uintptr
+	s := &Stack{key: *key, pcs: slices.Clone(pcs[:runtime.Callers(3, pcs[:])])}
+	stacks.mu.Lock()
+	defer stacks.mu.Unlock()
+	if stacks.n == maxStacks {
+		return s
+	}
+	for ; ; i++ {
+		slot := &stacks.slots[i%len(stacks.slots)]
+		switch old := slot.Load(); {
+		case old == nil:
+			stacks.n++
+			slot.Store(s)
+			return s
+		case old.key == *key:
+			return old
+		}
+	}
+}
