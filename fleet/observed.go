@@ -20,8 +20,7 @@ import (
 //     (TestObservedHoldsAreHeld)
 //  3. A snapshot asks no server, and waits for no driver. (TestObservedWithoutAServer)
 
-var observedLines = observed.Register(observed.About{Name: "fleet"}, (*driver).observe, (*driver).numbers).
-	Shared((*driver).about, (*driver).elsewhere)
+var observedLines = observed.Register(observed.About{Name: "fleet"}, (*driver).observe, (*driver).numbers)
 
 var abouts = map[string]*observed.About{
 	kindSemaphore: {Name: "fleet.Semaphore"},
@@ -53,7 +52,8 @@ func (m *RWMutex) observable() *driver { return (*Semaphore)(m).observable() }
 
 func (e *Election) observable() *driver { return (*Semaphore)(e).observable() }
 
-func (d *driver) about() (*observed.About, string) { return abouts[d.kind], d.name }
+// About implements [observed.Shared].
+func (d *driver) About() (*observed.About, string) { return abouts[d.kind], d.name }
 
 // observe sets or clears the bit O of all tenancies, now and later.
 func (d *driver) observe(on bool) {
@@ -80,9 +80,9 @@ func (d *driver) numbers() observed.Numbers {
 // maxBlocks is how many blocks of a line are shown.
 const maxBlocks = 1 << 8
 
-// elsewhere returns what the process knows of the line. Names that it does not know yet it has the
+// Elsewhere returns what the process knows of the line. Names that it does not know yet it has the
 // driver ask for.
-func (d *driver) elsewhere() *observed.Fleet {
+func (d *driver) Elsewhere() *observed.Fleet {
 	st := d.status()
 	r := &observed.Fleet{Losses: uint64(st.Losses), Refused: st.Refused}
 	if st.Back != nil {

@@ -3,7 +3,6 @@
 package sync
 
 import (
-	"context"
 	std "sync"
 	"sync/atomic"
 
@@ -56,25 +55,21 @@ func newAcross() *across {
 
 // wakeAfter has w be woken when the context of l ends. It returns what undoes that. The context,
 // which may be of a foreign type and panic, is asked nothing.
-func (w *across) wakeAfter(l waiter.Limit) (stop func() bool) {
+func (w *across) wakeAfter(l waiter.Limit) (stop func()) {
 	done := l.Done()
 	if done == nil {
-		return func() bool { return false }
+		return func() {}
 	}
-	return context.AfterFunc(ending{context.Background(), done}, w.Wake)
+	undone := make(chan struct{})
+	go func() {
+		select {
+		case <-done:
+			w.Wake()
+		case <-undone:
+		}
+	}()
+	return func() { close(undone) }
 }
-
-// An ending is a context of which only the channel matters.
-type ending struct {
-	context.Context
-	done <-chan struct{}
-}
-
-// Done implements [context.Context].
-func (e ending) Done() <-chan struct{} { return e.done }
-
-// Err implements [context.Context]. It is asked when the channel is closed.
-func (e ending) Err() error { return context.Canceled }
 
 // Wake implements [waiter.Waker].
 func (w *across) Wake() {

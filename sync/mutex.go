@@ -121,14 +121,14 @@ func (m *Mutex) renew(waited bool) {
 }
 
 //go:noinline
-func (m *Mutex) lockSlow() { _ = m.lock(0) }
+func (m *Mutex) lockSlow() { _ = m.lock(waiter.Limit{}) }
 
-// lock locks m. It gives up when d, if not 0, has passed.
-func (m *Mutex) lock(d time.Duration) error {
+// lock locks m, or gives up when until, which is no context, ends the wait.
+func (m *Mutex) lock(until waiter.Limit) error {
 	if m.mayBeObserved() {
-		return lockObserved(context.Background(), d, m, rwWriter)
+		return lockObserved(m, rwWriter, until, m.acquire)
 	}
-	return m.acquire(waiter.Until(context.Background(), d), rwWriter)
+	return m.acquire(until, rwWriter)
 }
 
 // acquire waits for m, or returns the error of until if that ends the wait before.
@@ -391,7 +391,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		return err
 	}
 	if m.mayBeObserved() {
-		return lockObserved(ctx, 0, m, rwWriter)
+		return lockObservedContext(ctx, m, rwWriter, m.acquire)
 	}
 	if !m.try(rwWriter, false) { // the first time it asks, a context allocates its channel
 		if err := m.acquire(waiter.UntilDone(ctx), rwWriter); err != nil {
@@ -416,7 +416,7 @@ func (t taken) GiveBack(hold int64) bool {
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
 // If d <= 0 it never is: to lock without waiting there is TryLock.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
-	return d > 0 && m.lock(d) == nil
+	return d > 0 && m.lock(waiter.After(d)) == nil
 }
 
 // Waiting returns how many goroutines and futures wait for m. It is meant for tests and statistics.

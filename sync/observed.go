@@ -2,11 +2,9 @@ package sync
 
 import (
 	"context"
-	"time"
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
-	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -36,6 +34,11 @@ var (
 	writing = observed.Request{N: rwSize}
 )
 
+// An acquirer waits for a lock, observed or not. It is no method of [observable]: with an interface
+// the linker keeps whatever its methods' types can show by reflection. For a limit that is much,
+// because of its context: see docs/policy.md.
+type acquirer func(until waiter.Limit, hold int64) error
+
 // observable is a lock as its hooks see it.
 type observable interface {
 	isObserved() bool
@@ -57,28 +60,50 @@ type observable interface {
 	isAdmitted() bool
 
 	try(hold int64, record bool) bool
-	acquire(until waiter.Limit, hold int64) error
 	drop(hold int64)
 }
 
-// lockObserved locks an observed lock. It gives up when d, if not 0, has passed, or when ctx is
-// done: a cancel before the unlock that has let the caller in wins.
-func lockObserved(ctx context.Context, d time.Duration, l observable, hold int64) error {
-	r, q := l.record(), l.requested(hold)
-	if l.try(hold, false) {
-		var err error
-		if xsync.MayEnd(ctx) {
-			err = waiter.Keep(ctx, taken{l}, hold)
-		}
-		if r.AtOnce(q, err) == nil {
-			l.holds(r)
-		}
+// lockObserved locks an observed lock, by acquire if it has to wait. It gives up when until ends
+// the wait.
+func lockObserved(l observable, hold int64, until waiter.Limit, acquire acquirer) error {
+	if ok, err := takeObserved(l, hold, nil); ok {
 		return err
 	}
-	until := waiter.Until(ctx, d)
+	return waitObserved(l, hold, until, acquire)
+}
+
+// lockObservedContext is lockObserved, but gives up when ctx is done: a cancel before the unlock
+// that has let the caller in wins.
+func lockObservedContext(ctx context.Context, l observable, hold int64, acquire acquirer) error {
+	keep := func() error { return waiter.Keep(ctx, taken{l}, hold) }
+	if ok, err := takeObserved(l, hold, keep); ok {
+		return err
+	}
+	return waitObserved(l, hold, waiter.UntilDone(ctx), acquire)
+}
+
+// takeObserved takes an observed lock if nobody has to wait for it, and reports whether that was
+// so. Then keep, unless it is nil, may give the lock back, and returns why.
+func takeObserved(l observable, hold int64, keep func() error) (ok bool, err error) {
+	r := l.record()
+	if !l.try(hold, false) {
+		return false, nil
+	}
+	if keep != nil {
+		err = keep()
+	}
+	if r.AtOnce(l.requested(hold), err) == nil {
+		l.holds(r)
+	}
+	return true, err
+}
+
+// waitObserved locks an observed lock that was not free, by acquire.
+func waitObserved(l observable, hold int64, until waiter.Limit, acquire acquirer) error {
+	r := l.record()
 	// It never sleeps in a channel, where no profile would find it as leaked: the table has it.
-	err := observed.Await(r, q, until, func(waiter.Limit) error {
-		if err := l.acquire(until, hold); err != nil {
+	err := observed.Await(r, l.requested(hold), until, func(waiter.Limit) error {
+		if err := acquire(until, hold); err != nil {
 			return err
 		}
 		return waiter.KeepUntil(until, taken{l}, hold)

@@ -146,7 +146,7 @@ func (l *RWMutex) rLockSlow(w uint32) {
 		}
 		l.drop(rwReader) // it has come in vain
 	}
-	_ = l.lock(0, rwReader)
+	_ = l.lock(waiter.Limit{}, rwReader)
 }
 
 // Lock locks l for writing, and waits for it if need be. Nothing ends the wait early.
@@ -188,14 +188,14 @@ func inTheWay(w, hold int64) uint64 {
 func isAvailable(w, hold int64) bool { return inTheWay(w, hold) < uint64(rwWriter) }
 
 //go:noinline
-func (l *RWMutex) lockSlow() { _ = l.lock(0, rwWriter) }
+func (l *RWMutex) lockSlow() { _ = l.lock(waiter.Limit{}, rwWriter) }
 
-// lock locks l. It gives up when d, if not 0, has passed.
-func (l *RWMutex) lock(d time.Duration, hold int64) error {
+// lock locks l, or gives up when until, which is no context, ends the wait.
+func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
 	if l.mayBeObserved() {
-		return lockObserved(context.Background(), d, l, hold)
+		return lockObserved(l, hold, until, l.acquire)
 	}
-	return l.acquire(waiter.Until(context.Background(), d), hold)
+	return l.acquire(until, hold)
 }
 
 // acquire waits for l, or returns the error of until if that ends the wait before.
@@ -618,7 +618,7 @@ func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
 		return err
 	}
 	if l.mayBeObserved() {
-		return lockObserved(ctx, 0, l, hold)
+		return lockObservedContext(ctx, l, hold, l.acquire)
 	}
 	if !l.try(hold, false) { // the first time it asks, a context allocates its channel
 		if err := l.acquire(waiter.UntilDone(ctx), hold); err != nil {
@@ -642,7 +642,7 @@ func (l *RWMutex) RLockTimeout(d time.Duration) bool { return l.lockTimeout(d, r
 func (l *RWMutex) LockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwWriter) }
 
 func (l *RWMutex) lockTimeout(d time.Duration, hold int64) bool {
-	return d > 0 && l.lock(d, hold) == nil
+	return d > 0 && l.lock(waiter.After(d), hold) == nil
 }
 
 // RLocker returns a [Locker] whose Lock and Unlock are RLock and RUnlock of l.

@@ -6,10 +6,27 @@ import (
 	"context"
 	"reflect"
 	"runtime"
+
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // watchAfter is how many waits on a done channel pass before a watch is made for it.
 const watchAfter = 8
+
+// watches is watchFor from the first limit with a context on. So the linker leaves what watches
+// contexts out of programs that make no such limit, and most of packages context and time with it.
+var watches xsync.Pointer[func(ctx context.Context, done <-chan struct{}) *watch]
+
+// mayWatch is called when a limit with a context is made.
+func mayWatch() {
+	if watches.Load() == nil {
+		f := watchFor
+		watches.Store(&f)
+	}
+}
+
+// watchOf is watchFor, for the context of a limit.
+func watchOf(ctx context.Context, done <-chan struct{}) *watch { return (*watches.Load())(ctx, done) }
 
 // slotsFor returns the two slots of the channel with this key.
 func slotsFor(key uintptr) (first, second *watchSlot) {
@@ -36,10 +53,10 @@ func (w *watch) registerWith(ctx context.Context, vacate func(*watch)) {
 // in the context and starts no goroutine.
 func cancellable(ctx context.Context) context.Context {
 	for {
-		switch reflect.TypeOf(ctx) {
-		case cancelCtxType, timerCtxType:
+		switch xsync.KindOf(ctx) {
+		case xsync.Cancellable, xsync.Timed:
 			return ctx
-		case valueCtxType:
+		case xsync.Valued:
 			embedded := reflect.ValueOf(ctx).Elem().FieldByName("Context")
 			if !embedded.IsValid() {
 				return nil
@@ -54,13 +71,3 @@ func cancellable(ctx context.Context) context.Context {
 		}
 	}
 }
-
-var cancelCtxType, timerCtxType, valueCtxType = func() (_, _, _ reflect.Type) {
-	type key struct{}
-	c, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	// It has ended already. A timer, even a stopped one, would hide deadlocks from the runtime.
-	t, stop := context.WithTimeout(context.Background(), 0)
-	defer stop()
-	return reflect.TypeOf(c), reflect.TypeOf(t), reflect.TypeOf(context.WithValue(c, key{}, 0))
-}()

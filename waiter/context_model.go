@@ -11,6 +11,10 @@ import (
 // watchAfter is small, so that a scenario reaches the watch.
 const watchAfter = 1
 
+func mayWatch() {}
+
+func watchOf(ctx context.Context, done <-chan struct{}) *watch { return watchFor(ctx, done) }
+
 // slotsFor sends all channels to the same slots, where they collide.
 func slotsFor(uintptr) (first, second *watchSlot) { return &watchTable[0], &watchTable[1] }
 

@@ -26,7 +26,18 @@ const inChannel = 1
 var lasts, ends = make(chan struct{}), make(chan struct{})
 
 // UntilDone returns the limit that ends a wait when ctx is done.
-func UntilDone(ctx context.Context) Limit { return Limit{ctx: ctx, done: ctx.Done()} }
+func UntilDone(ctx context.Context) Limit { return Limit{ctx: ctx, done: doneOf(ctx)} }
+
+// doneOf returns the channel of a context, which a wait is about to need.
+func doneOf(ctx context.Context) <-chan struct{} {
+	done := ctx.Done()
+	if done == nil {
+		xsync.Learn(ctx)
+	} else {
+		mayWatch()
+	}
+	return done
+}
 
 // After returns the limit that ends a wait when it has lasted for d, and at once if d <= 0.
 func After(d time.Duration) Limit {

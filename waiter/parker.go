@@ -89,7 +89,7 @@ func GetParker(l Limit) *Parker {
 	if l.ctx == nil || l.done == nil {
 		return cheapest().Get().(*Parker)
 	}
-	if w := watchFor(l.ctx, l.done); w != nil {
+	if w := watchOf(l.ctx, l.done); w != nil {
 		if p := w.get(); p != nil {
 			return p
 		}

@@ -1,6 +1,10 @@
 package waiter
 
-import "context"
+import (
+	"context"
+
+	"github.com/farad-go/farad/internal/xsync"
+)
 
 // A Line is what a waiter stands in, as seen by a waiter that gives up.
 type Line interface {
@@ -60,6 +64,7 @@ func Leave[L Line](p *Parker, line L) {
 // A look at the context before the request is not enough. The context may end after that look, and
 // the permits may become free only later. Park asks the context of a goroutine that slept.
 func Keep[L interface{ GiveBack(n int64) bool }](ctx context.Context, line L, n int64) error {
+	xsync.Learn(ctx)
 	kept := false
 	defer func() {
 		if !kept {

@@ -112,13 +112,28 @@ func GoTool(t testing.TB, args ...string) string {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command")
 	}
-	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
-	for cmd.Dir = ".."; ; cmd.Dir = filepath.Join(cmd.Dir, "..") {
-		if _, err := os.Stat(filepath.Join(cmd.Dir, "go.mod")); err == nil {
-			break
-		}
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
 	}
+	root := moduleRoot(dir)
+	if root == "" {
+		t.Fatalf("%s is in no module", dir)
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS=-buildvcs=false")
 	out, _ := cmd.CombinedOutput()
 	return string(out)
+}
+
+// moduleRoot returns the folder of the module that a folder is in, or "" if it is in none.
+func moduleRoot(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
 }

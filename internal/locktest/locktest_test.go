@@ -2,12 +2,16 @@ package locktest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // told is a test that keeps the message of its failure.
@@ -174,4 +178,13 @@ func TestOnlyTheKnownTestIsSkipped(t *testing.T) {
 			t.Errorf("%s: skipped %v", name, skipped)
 		}
 	}
+}
+
+// A search for the module's root ends, whether there is one or not.
+func TestTheRootOfAModuleIsFound(t *testing.T) {
+	outside := t.TempDir()
+	require.Empty(t, moduleRoot(filepath.Join(outside, "a", "b")))
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "go.mod"), nil, 0o600))
+	require.Equal(t, outside, moduleRoot(filepath.Join(outside, "a", "b")))
+	require.Equal(t, outside, moduleRoot(outside))
 }

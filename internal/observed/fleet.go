@@ -2,6 +2,14 @@ package observed
 
 import "time"
 
+// A Shared is a lock that processes share.
+type Shared interface {
+	// About returns the type, and the name unless Watch gives another.
+	About() (about *About, name string)
+	// Elsewhere returns what other processes have of it.
+	Elsewhere() *Fleet
+}
+
 // A Fleet is what a process knows of a lock that it shares with others: of the fleet, not of its
 // own goroutines.
 type Fleet struct {

@@ -37,10 +37,6 @@ type Kind[T any] struct {
 
 	giveBack func(lock *T, n int64) // nil: a handle does not say what to return
 	ofKey    func(lock *T, hash uint64) (Numbers, bool)
-
-	// Of the locks of a fleet, nil otherwise.
-	about func(lock *T) (*About, string) // the type, and the name unless Watch gives another
-	fleet func(lock *T) *Fleet
 }
 
 // Register makes the locks of type *T known. It is called when a package is initialized.
@@ -60,13 +56,6 @@ func (k *Kind[T]) Returning(giveBack func(lock *T, n int64)) *Kind[T] {
 // It reports false if two keys have that hash.
 func (k *Kind[T]) Keyed(ofKey func(lock *T, hash uint64) (Numbers, bool)) *Kind[T] {
 	k.Keys, k.ofKey = true, ofKey
-	return k
-}
-
-// Shared says that these are locks of fleets. They have names of their own, and are of several
-// types. fleet returns what other processes have of one.
-func (k *Kind[T]) Shared(about func(lock *T) (*About, string), fleet func(lock *T) *Fleet) *Kind[T] {
-	k.about, k.fleet = about, fleet
 	return k
 }
 
@@ -112,7 +101,7 @@ func (k *Kind[T]) Join(lock *T) Record {
 	if Everything() == Off {
 		return none{}
 	}
-	return registry.Join(k, lock)
+	return join(k, lock)
 }
 
 // MayBe reports whether a lock, whose bit O is set or not, may be observed, or has to join.
@@ -138,10 +127,10 @@ func Recorder[T any](lock *T, on bool) waiter.Recorder {
 // A Lock is one that the registry knows. It has a weak pointer. Two are equal if they are of the
 // same lock.
 type Lock interface {
-	// About returns the type, and the name unless Watch gives another.
-	About() (about *About, name string)
-	// At returns where the lock is.
+	About() *About
+	// At returns where the lock is, and Value the lock, or nil if it has been collected.
 	At() uintptr
+	Value() any
 	// Observe sets or clears the lock's bit O.
 	Observe(on bool)
 	// Numbers reports false if the lock has been collected.
@@ -152,8 +141,6 @@ type Lock interface {
 	OfKey(hash uint64) (Numbers, bool)
 	// GiveBack returns n permits, if the lock is there and can.
 	GiveBack(n int64) bool
-	// Fleet returns what other processes have of a lock of a fleet, or nil.
-	Fleet() *Fleet
 	// AfterCollected has f be called when the lock has been collected.
 	AfterCollected(f func()) runtime.Cleanup
 }
@@ -164,14 +151,16 @@ type weakLock[T any] struct {
 	p    weak.Pointer[T]
 }
 
-func (w weakLock[T]) About() (about *About, name string) {
-	if w.kind.about == nil {
-		return &w.kind.About, ""
-	}
-	return w.kind.about(w.p.Value())
-}
+func (w weakLock[T]) About() *About { return &w.kind.About }
 
 func (w weakLock[T]) At() uintptr { return xsync.Address(w.p.Value()) }
+
+func (w weakLock[T]) Value() any {
+	if l := w.p.Value(); l != nil {
+		return l
+	}
+	return nil
+}
 
 func (w weakLock[T]) Observe(on bool) {
 	if l := w.p.Value(); l != nil {
@@ -202,13 +191,6 @@ func (w weakLock[T]) GiveBack(n int64) bool {
 	}
 	w.kind.giveBack(l, n)
 	return true
-}
-
-func (w weakLock[T]) Fleet() *Fleet {
-	if l := w.p.Value(); l != nil && w.kind.fleet != nil {
-		return w.kind.fleet(l)
-	}
-	return nil
 }
 
 func (w weakLock[T]) AfterCollected(f func()) runtime.Cleanup {

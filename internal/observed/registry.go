@@ -6,28 +6,17 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// A Registry has the records of all observed locks. Package records has it, and so it is there only
-// if something of the program imports that.
-type Registry interface {
-	// Of returns the record of the lock at an address, whose bit O is set. If there is none any
-	// more it returns one that drops everything.
-	Of(at uintptr) Record
-	// Join observes a lock of a type at the level of [Everything], unless it is observed already,
-	// and returns its record.
-	Join(t Type, lock any) Record
+// How the records of locks are found, and made: see [Of] and [Kind.Join]. They are written once,
+// when package records is initialized. In a program without it nothing is observed.
+var (
+	find = func(uintptr) Record { return none{} }
+	join = func(Type, any) Record { return none{} }
+)
+
+// SetRegistry is called by package records.
+func SetRegistry(of func(at uintptr) Record, joined func(t Type, lock any) Record) {
+	find, join = of, joined
 }
-
-// registry is written once, when package records is initialized.
-var registry Registry = nowhere{}
-
-// nowhere is the [Registry] of a program that has none. Nothing is observed there.
-type nowhere struct{}
-
-func (nowhere) Of(uintptr) Record     { return none{} }
-func (nowhere) Join(Type, any) Record { return none{} }
-
-// SetRegistry is called when package records is initialized.
-func SetRegistry(r Registry) { registry = r }
 
 // state is what slow paths ask before they look for a record.
 var state struct {
@@ -45,7 +34,7 @@ func Of[T any](lock *T) Record {
 	if Inert {
 		return none{}
 	}
-	return registry.Of(xsync.Address(lock))
+	return find(xsync.Address(lock))
 }
 
 // Everything returns the level at which other locks join on their next slow path.

@@ -2,7 +2,22 @@
 
 package xsync
 
-import "github.com/farad-go/farad/internal/xsync/model"
+import (
+	"context"
+
+	"github.com/farad-go/farad/internal/xsync/model"
+)
+
+// All executions of a scenario take the same branches: what is learned is known before the first.
+func init() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	timed, stop := context.WithTimeout(ctx, 0)
+	defer stop()
+	for _, c := range []context.Context{context.Background(), ctx, timed} {
+		Learn(c)
+	}
+}
 
 // The types that an explorer schedules. Outside an exploration they do what the real ones do.
 type (

@@ -46,7 +46,9 @@ func Read() (locks []Lock, dropped uint64) {
 	records, dropped := allRecords()
 	for _, r := range records {
 		if l, ok := r.read(); ok {
-			l.Fleet = r.lock.Fleet()
+			if s, ok := r.lock.Value().(observed.Shared); ok {
+				l.Fleet = s.Elsewhere()
+			}
 			locks = append(locks, l)
 		}
 	}

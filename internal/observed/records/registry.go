@@ -52,15 +52,12 @@ var (
 
 func init() {
 	registry.table.Store(empty)
-	observed.SetRegistry(finder{})
+	observed.SetRegistry(func(at uintptr) observed.Record { return find(at) }, joined)
 }
 
-// A finder is the [observed.Registry] of all locks.
-type finder struct{}
-
-func (finder) Of(at uintptr) observed.Record { return find(at) }
-
-func (finder) Join(t observed.Type, lock any) observed.Record {
+// joined observes a lock at the level of [observed.Everything], unless it is observed already, and
+// returns its record.
+func joined(t observed.Type, lock any) observed.Record {
 	if registry.full.Load() { // no use in taking the registry's lock for each wait
 		registry.dropped.Add(1)
 		return &lost
@@ -150,8 +147,12 @@ func join(l observed.Lock, name string, level observed.Level, w why) *Record {
 			defer oldest.agree()
 			oldest.forget()
 		}
-		about, own := l.About()
-		name = cmp.Or(name, own)
+		about := l.About()
+		if s, ok := l.Value().(observed.Shared); ok {
+			var own string
+			about, own = s.About()
+			name = cmp.Or(name, own)
+		}
 		r = newRecord(at, about, l)
 		insertLocked(r)
 		r.cleanup = l.AfterCollected(func() { collected(r) })
