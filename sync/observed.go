@@ -5,6 +5,7 @@ import (
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -13,7 +14,12 @@ import (
 // begin to be observed at any time, and cease: what happens is the same. No hook runs under a lock.
 //
 // A Mutex that is crowded, and only counted, is without the bit meanwhile. It counts on the fast
-// path itself, and its slow paths ask whether it has a record: see [observed.Record.Renewed].
+// path itself, and its slow paths ask whether it has a record: see [observed.Record].
+//
+// The monitor reads the numbers at any time, by xsync.Glance32 and Glance64, and takes no lock of
+// theirs while nobody waits: then the program may write a new lock over an old one
+// (TestAnIdleLockMayBeOverwritten). It writes only to a Mutex that is counted and was crowded: it
+// sets the bit again.
 //
 // A hold is recorded after the lock has been taken, and its end before the lock is free again.
 // There is one exception: RUnlock has removed its reader already when it sees the bit.
@@ -142,7 +148,7 @@ func (m *Mutex) record() observed.Record {
 	return mutexes.Join(m)
 }
 
-// known looks m up, because the bit is clear while m is crowded: see [observed.Record.Renewed].
+// known looks m up, because the bit is clear while m is crowded: see [observed.Record].
 // Then the record at its address may be that of another, which has been collected.
 func (m *Mutex) known() observed.Record {
 	r := observed.Of(m)
@@ -174,7 +180,7 @@ func (m *Mutex) requested(int64) observed.Request { return alone }
 
 func (m *Mutex) numbers() observed.Numbers {
 	n := observed.Numbers{Size: 1, Waiting: m.Waiting(), Passed: m.passed()}
-	switch w := m.word.Load(); {
+	switch w := xsync.Glance32(&m.word); {
 	case w&bubbled != 0:
 		if _, writing := held(m); !writing {
 			n.Free = 1
@@ -228,7 +234,7 @@ func (l *RWMutex) requested(hold int64) observed.Request {
 }
 
 func (l *RWMutex) numbers() observed.Numbers {
-	w := l.word.Load()
+	w := xsync.Glance64(&l.word)
 	readers, writing := w/rwReader, w&rwWriter != 0
 	if w&rwBubbled != 0 {
 		readers, writing = held(l)

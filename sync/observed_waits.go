@@ -1,6 +1,9 @@
 package sync
 
-import "github.com/farad-go/farad/internal/observed"
+import (
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/xsync"
+)
 
 // Of a Cond and a WaitGroup only the waits are recorded. Nobody knows which goroutine will signal
 // or call Done, so such a wait has no holders, and is for no permits. The counter of a group is
@@ -27,7 +30,12 @@ func (c *Cond) setObserved(on bool) {
 
 func (c *Cond) record() observed.Record { return conds.Record(c, c.isObserved()) }
 
-func (c *Cond) numbers() observed.Numbers { return observed.Numbers{Waiting: c.Waiting()} }
+func (c *Cond) numbers() (n observed.Numbers) {
+	if xsync.Glance32(&c.flags)&condOccupied != 0 {
+		n.Waiting = c.Waiting()
+	}
+	return n
+}
 
 func (wg *WaitGroup) mayBeObserved() bool { return observed.MayBe(wg.isObserved()) }
 
@@ -44,6 +52,6 @@ func (wg *WaitGroup) setObserved(on bool) {
 func (wg *WaitGroup) record() observed.Record { return waitGroups.Record(wg, wg.isObserved()) }
 
 func (wg *WaitGroup) numbers() observed.Numbers {
-	s := wg.state.Load()
+	s := xsync.Glance64(&wg.state)
 	return observed.Numbers{Free: -max(s>>counterShift, 0), Waiting: int(s & groupWaiters)}
 }

@@ -123,6 +123,16 @@ func (e Permits) Size() int64 { return e.base + e.grown.Load() }
 // Permits that are reserved for the oldest waiter are counted.
 func (e Permits) Available() int64 { return e.free(e.Look()) }
 
+// Glance returns the number of available permits and that of queued requests, for a monitor. While
+// none is queued it reads the word alone: see [xsync.Glance64].
+func (e Permits) Glance() (free int64, waiting int) {
+	o := State(xsync.Glance64(&e.word))
+	if o&flagWaiters != 0 {
+		waiting = e.Waiting()
+	}
+	return e.free(o), waiting
+}
+
 // Waiting returns the number of queued requests.
 func (e *Engine) Waiting() int {
 	e.mu.Lock()

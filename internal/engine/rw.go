@@ -74,8 +74,8 @@ func (l *RW) permits() Permits { return (*Engine)(l).From(Everyone) }
 // Waiting returns the number of queued requests.
 func (l *RW) Waiting() int { return (*Engine)(l).Waiting() }
 
-// Available returns the number of permits that are not held, nor the share of the bias.
-func (l *RW) Available() int64 { return l.permits().Available() }
+// Glance is that of [Permits]. The share of the bias is not free.
+func (l *RW) Glance() (free int64, waiting int) { return l.permits().Glance() }
 
 // MayRelease reports whether n permits are a share, or a part of one, that can be returned now.
 // Some readers may hide if the lock is not observed.

@@ -20,6 +20,12 @@ func RaceAcquire[T any](*T) {}
 // RaceRelease does nothing here.
 func RaceRelease[T any](*T) {}
 
+// Glance32 is a load here.
+func Glance32(x *Uint32) uint32 { return x.Load() }
+
+// Glance64 is a load here.
+func Glance64(x *Int64) int64 { return x.Load() }
+
 // Read does nothing here.
 func (*RaceMark) Read() {}
 

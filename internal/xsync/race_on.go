@@ -31,6 +31,18 @@ func RaceAcquire[T any](p *T) { runtime.RaceAcquire(unsafe.Pointer(p)) }
 // RaceRelease releases what has come before, with what others have released at p.
 func RaceRelease[T any](p *T) { runtime.RaceReleaseMerge(unsafe.Pointer(p)) }
 
+// Glance32 returns what x has, and the race detector does not see it. It is for a monitor, which
+// reads the state of locks that it has no part in. The program may write a new lock over one that
+// nobody uses any more. What the monitor sees then is one or the other: a word is read whole.
+//
+//go:norace
+func Glance32(x *Uint32) uint32 { return *(*uint32)(unsafe.Pointer(x)) }
+
+// Glance64 is Glance32 of 64 bits. The race detector is for processors on which that is a word.
+//
+//go:norace
+func Glance64(x *Int64) int64 { return *(*int64)(unsafe.Pointer(x)) }
+
 // Read is a race with each Write that is not ordered.
 func (m *RaceMark) Read() { runtime.RaceRead(unsafe.Pointer(m)) }
 

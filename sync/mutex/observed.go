@@ -28,7 +28,8 @@ func init() {
 func (m *Mutex) observe(on bool) { m.e.Observe(on) }
 
 func (m *Mutex) numbers() observed.Numbers {
-	return observed.Numbers{Size: 1, Free: m.permits().Available(), Waiting: m.Waiting()}
+	free, waiting := m.permits().Glance()
+	return observed.Numbers{Size: 1, Free: free, Waiting: waiting}
 }
 
 func (m *Mutex) mayBeObserved() bool { return observed.MayBe(m.e.IsObserved()) }

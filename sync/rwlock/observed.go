@@ -26,7 +26,8 @@ func init() {
 func (l *RWLock) observe(on bool) { l.e.Observe(on) }
 
 func (l *RWLock) numbers() observed.Numbers {
-	return observed.Numbers{Size: engine.Everyone, Free: l.e.Available(), Waiting: l.Waiting()}
+	free, waiting := l.e.Glance()
+	return observed.Numbers{Size: engine.Everyone, Free: free, Waiting: waiting}
 }
 
 func (l *RWLock) mayBeObserved() bool { return observed.MayBe(l.e.IsObserved()) }
