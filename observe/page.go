@@ -15,6 +15,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/farad-go/farad/internal/observed/text"
 )
 
 // The page: what page.tmpl shows of a view. It is put together here, so that the template has no
@@ -37,7 +39,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count":    func(n uint64) string { return count(n) },
 	"haveBeen": func(n int, what string) string { return haveBeen(n, what) },
 	"labels":   func(a Agent) string { return a.labels() },
-	"name":     func(f runtime.Frame) string { return clean(function(f), maxText) },
+	"name":     func(f runtime.Frame) string { return clean(text.Function(f), maxText) },
 	"p99":      func(h Histogram) string { return quantile(&h) },
 	"path":     func(f runtime.Frame) string { return fmt.Sprintf("%s:%d", clean(f.File, maxText), f.Line) },
 	"place":    func(f runtime.Frame) string { return fmt.Sprintf("%s:%d", fileName(f), f.Line) },
@@ -125,6 +127,7 @@ type deadlockRow struct {
 	Narrow    *picture // for a phone
 	Rows      []blockedRow
 	More      int
+	Suspected []suspicionRow
 }
 
 // A blockedRow is one wait of a deadlock.
@@ -324,7 +327,13 @@ func (p *page) addReports() {
 		p.LeakRows = append(p.LeakRows, leakRow{l, rowID("leak-", l.LockID, l.Kind, l.Stack), l.sentence(), l.by()})
 	}
 	p.MoreLeaks = len(v.Leaks) - len(p.LeakRows)
-	for _, s := range v.Suspicions[:min(len(v.Suspicions), maxReports)] {
+	p.SuspicionRows = suspicionRows(v.Suspicions)
+	p.MoreSuspicions = len(v.Suspicions) - len(p.SuspicionRows)
+}
+
+// suspicionRows makes rows of suspicions, as many as a page shows.
+func suspicionRows(all []suspicionView) (rows []suspicionRow) {
+	for _, s := range all[:min(len(all), maxReports)] {
 		r := suspicionRow{
 			suspicionView: s, What: upper(s.what()), When: s.when(), Line: s.line(),
 		}
@@ -334,15 +343,18 @@ func (p *page) addReports() {
 		if len(s.Stacks) > 0 {
 			r.First = s.Stacks[0]
 		}
-		r.ID = rowID("suspicion-", s.LockID, s.Why, r.First)
-		p.SuspicionRows = append(p.SuspicionRows, r)
+		r.ID = rowID("suspicion-", s.LockID, s.inner, s.Why, r.First)
+		rows = append(rows, r)
 	}
-	p.MoreSuspicions = len(v.Suspicions) - len(p.SuspicionRows)
+	return rows
 }
 
 // deadlockRow makes a row of a deadlock, with a picture of nothing else.
 func (v *view) deadlockRow(d deadlockView) deadlockRow {
-	r := deadlockRow{deadlockView: d, Title: "Nothing can end " + plural(len(d.Waits), "wait")}
+	r := deadlockRow{
+		deadlockView: d, Title: "Nothing can end " + plural(len(d.Waits), "wait"),
+		Suspected: suspicionRows(d.Suspicions),
+	}
 	if len(d.Waits) > 1 {
 		r.Title = fmt.Sprintf("Nothing can end these %d waits", len(d.Waits))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/observed/text"
 )
 
 //go:noinline
@@ -60,7 +61,7 @@ func column(t *testing.T, p *profile.Profile, name string) (sum int64, byFunctio
 	byFunction = map[string]int64{}
 	for _, s := range p.Sample {
 		sum += s.Value[i]
-		byFunction[function(frameOf(s))] += s.Value[i]
+		byFunction[text.Function(frameOf(s))] += s.Value[i]
 	}
 	return sum, byFunction
 }

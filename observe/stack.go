@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/farad-go/farad/internal/observed/text"
 )
 
 const module = "github.com/farad-go/farad/"
@@ -131,23 +133,13 @@ func ours(f runtime.Frame) bool {
 		!strings.HasSuffix(f.File, "_test.go")
 }
 
-// function returns the name of a frame's function with its package, but without the path of that.
-func function(f runtime.Frame) string {
-	name, types, _ := strings.Cut(f.Function, "[")
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	if types != "" {
-		name += "[" + types
-	}
-	return name
-}
-
 // place says in few words where a stack comes from: "main.serve (server.go:41)".
 func place(stack []uintptr) string {
 	all := frames(stack)
 	if len(all) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s:%d)", function(all[0]), path.Base(all[0].File), all[0].Line)
+	return fmt.Sprintf("%s (%s:%d)", text.Function(all[0]), path.Base(all[0].File), all[0].Line)
 }
 
 // stackKey is the same for stacks that look the same: a lock has several ways to take it.

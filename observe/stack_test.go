@@ -53,17 +53,6 @@ func TestFramesOfTheModuleAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestAFunctionIsNamedWithItsPackageOnly(t *testing.T) {
-	for long, short := range map[string]string{
-		"main.main":                        "main.main",
-		"github.com/a/b.v2/c.(*T).M.func1": "c.(*T).M.func1",
-		"github.com/a/b.F[...]":            "b.F[...]",
-		"github.com/a/b.(*T[go.shape.struct { example.com/p/q.X }]).M": "b.(*T[go.shape.struct { example.com/p/q.X }]).M",
-	} {
-		require.Equal(t, short, function(runtime.Frame{Function: long}))
-	}
-}
-
 func TestAStackIsWrittenAsCalls(t *testing.T) {
 	text, err := json.Marshal(Stack(here()))
 	require.NoError(t, err)

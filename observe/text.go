@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/farad-go/farad/internal/observed/text"
 )
 
 // textWidth is the width of the text, in characters.
@@ -33,13 +35,14 @@ func (p *printer) line(format string, args ...any) {
 	p.WriteByte('\n')
 }
 
-// wrap writes a text that may be longer than a line.
-func (p *printer) wrap(indent, s string) {
-	line := ""
+// wrap writes a text that may be longer than a line. The first line is indented, and the others by
+// another indent.
+func (p *printer) wrap(first, indent, s string) {
+	line := first
 	for word := range strings.FieldsSeq(s) {
 		switch {
-		case line == "":
-			line = word
+		case line == first:
+			line += word
 		case utf8.RuneCountInString(indent+line+" "+word) > textWidth:
 			p.line("%s", line)
 			line = indent + word
@@ -74,7 +77,7 @@ func (v *view) text(sortBy string) string {
 	for _, note := range []string{v.dropped(), v.leakedWaits()} {
 		if note != "" {
 			p.gap()
-			p.wrap("", note)
+			p.wrap("", "", note)
 		}
 	}
 	return p.String()
@@ -84,10 +87,11 @@ func (v *view) text(sortBy string) string {
 var hasLeakProfile = func() bool { return pprof.Lookup("goroutineleak") != nil }
 
 // leakedWaits says where to look for goroutines that will wait for ever though nobody holds what
-// they wait for. It is empty if no lock is observed so that they are found there.
+// they wait for. It is empty if nobody waits for a lock that is observed so that they are found
+// there.
 func (v *view) leakedWaits() string {
-	if !slices.ContainsFunc(v.Locks, func(l *lockView) bool { return l.Level == LevelHolders }) ||
-		!hasLeakProfile() {
+	waited := func(l *lockView) bool { return l.Level == LevelHolders && l.Waiting > 0 }
+	if !slices.ContainsFunc(v.Locks, waited) || !hasLeakProfile() {
 		return ""
 	}
 	return "The profile goroutineleak has the goroutines that wait for a lock which nothing else refers to. " +
@@ -178,7 +182,7 @@ func (p *printer) textCalls(indent string, s Stack, most int) {
 
 // call writes one call; of a long path the end is kept, which has the file and the line.
 func (p *printer) call(indent string, f runtime.Frame) {
-	name := clean(function(f), textWidth/2)
+	name := clean(text.Function(f), textWidth/2)
 	file := fmt.Sprintf("%s:%d", clean(f.File, 2*textWidth), f.Line)
 	if room := textWidth - utf8.RuneCountInString(indent+name) - 2; utf8.RuneCountInString(file) > room {
 		file = fmt.Sprintf("%s:%d", fileName(f), f.Line)
@@ -207,6 +211,10 @@ func (v *view) textDeadlocks(p *printer) {
 			p.more("    ", len(b.Holders)-maxTold, "holder")
 		}
 		p.more("  ", len(d.Waits)-maxWaits, "wait")
+		for _, s := range d.Suspicions[:min(len(d.Suspicions), maxReports)] {
+			p.suspicion("  ", "suspected, and part of it: ", s)
+		}
+		p.more("  ", len(d.Suspicions)-maxReports, "suspicion")
 	}
 	p.more("", len(v.Deadlocks)-maxReports, "deadlock")
 	if v.Over > 0 {
@@ -225,7 +233,7 @@ func haveBeen[N int | uint64](n N, thing string) string {
 func (v *view) textLeaks(p *printer) {
 	for _, l := range v.Leaks[:min(len(v.Leaks), maxReports)] {
 		p.gap()
-		p.wrap("  ", "LEAK: "+l.sentence())
+		p.wrap("", "  ", "LEAK: "+l.sentence())
 		p.line("  acquired by %s", l.by())
 		p.textStack("    ", l.Stack)
 	}
@@ -270,21 +278,27 @@ func (l leakView) by() string {
 }
 
 func (v *view) textSuspicions(p *printer) {
-	const brief = 4 // calls: there may be many suspicions, and the locks come below them
 	for _, s := range v.Suspicions[:min(len(v.Suspicions), maxReports)] {
 		p.gap()
-		p.wrap("  ", fmt.Sprintf("SUSPICION: %s, %s: %s", s.what(), s.when(), s.line()))
-		for i, stack := range s.Stacks[:min(len(s.Stacks), maxTold)] {
-			if i > 0 {
-				p.line("    --")
-			}
-			if who := s.alike(i); who != "" {
-				p.line("    %s:", who)
-			}
-			p.textCalls("    ", stack, brief)
-		}
+		p.suspicion("", "SUSPICION: ", s)
 	}
 	p.more("", len(v.Suspicions)-maxReports, "suspicion")
+}
+
+// suspicion writes one, under a title.
+func (p *printer) suspicion(indent, title string, s suspicionView) {
+	const brief = 4 // calls: there may be many suspicions, and the locks come below them
+	p.wrap(indent, indent+"  ", fmt.Sprintf("%s%s, %s: %s", title, s.what(), s.when(), s.line()))
+	indent += "    "
+	for i, stack := range s.Stacks[:min(len(s.Stacks), maxTold)] {
+		if i > 0 {
+			p.line("%s--", indent)
+		}
+		if who := s.alike(i); who != "" {
+			p.line("%s%s:", indent, who)
+		}
+		p.textCalls(indent, stack, brief)
+	}
 }
 
 // what says the kind of a suspicion, and its lock.
@@ -513,7 +527,8 @@ func (v *view) textTasks(p *printer) {
 	for _, x := range v.Panics[max(len(v.Panics)-maxReports, 0):] {
 		p.gap()
 		ago := span(since(v.At, x.At))
-		p.wrap("  ", fmt.Sprintf("PANIC of task %q, %s ago: %s", clean(x.Task, maxName), ago, clean(x.Value, maxText)))
+		task, value := clean(x.Task, maxName), clean(x.Value, maxText)
+		p.wrap("", "  ", fmt.Sprintf("PANIC of task %q, %s ago: %s", task, ago, value))
 		for i, l := range strings.Split(strings.TrimSpace(x.Stack), "\n") {
 			if i == 2*maxCalls {
 				break

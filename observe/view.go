@@ -81,7 +81,8 @@ type lockView struct {
 // A deadlockView is a deadlock as the pages show it.
 type deadlockView struct {
 	Deadlock
-	Age time.Duration
+	Age        time.Duration
+	Suspicions []suspicionView // that are part of it
 }
 
 // A leakView is all leaks with the same stack.
@@ -154,19 +155,18 @@ func (v *view) addReports(s *Snapshot, waits map[uint64]bool) {
 			v.Over++
 			continue
 		}
-		v.Deadlocks = append(v.Deadlocks, deadlockView{d, since(v.At, d.At)})
+		v.Deadlocks = append(v.Deadlocks, deadlockView{Deadlock: d, Age: since(v.At, d.At)})
 		for _, b := range d.Waits {
 			mark(b.LockID, stateDeadlock)
 		}
 	}
 	type key struct {
-		lock  uint64
-		what  string
-		where string
+		lock, inner uint64
+		what, where string
 	}
 	leaks := make(map[key]int)
 	for _, l := range slices.Backward(s.Leaks) { // the last first
-		k := key{l.LockID, l.Kind, stackKey(l.Stack)}
+		k := key{lock: l.LockID, what: l.Kind, where: stackKey(l.Stack)}
 		i, known := leaks[k]
 		if !known {
 			i = len(v.Leaks)
@@ -186,7 +186,7 @@ func (v *view) addReports(s *Snapshot, waits map[uint64]bool) {
 	}
 	suspicions := make(map[key]int)
 	for _, x := range slices.Backward(s.Suspicions) {
-		k := key{lock: x.LockID, what: string(x.Why)}
+		k := key{lock: x.LockID, inner: x.inner, what: string(x.Why)}
 		if len(x.Stacks) > 0 {
 			k.where = stackKey(x.Stacks[0])
 		}
@@ -201,6 +201,25 @@ func (v *view) addReports(s *Snapshot, waits map[uint64]bool) {
 		v.Suspicions[i].Count++
 		mark(x.LockID, stateSuspect)
 	}
+	v.Suspicions = slices.DeleteFunc(v.Suspicions, v.isOfDeadlock)
+}
+
+// isOfDeadlock puts a suspicion under the deadlock that its locks are in, if there is one: the wait
+// that is too long, or the order that has led there, is no fault besides.
+func (v *view) isOfDeadlock(s suspicionView) bool {
+	for i := range v.Deadlocks {
+		d := &v.Deadlocks[i]
+		if d.has(s.LockID) && (s.inner == 0 || d.has(s.inner)) {
+			d.Suspicions = append(d.Suspicions, s)
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether one of the waits is for a lock.
+func (d *Deadlock) has(lock uint64) bool {
+	return slices.ContainsFunc(d.Waits, func(b Blocked) bool { return b.LockID == lock })
 }
 
 // distinct returns the stacks that differ.
@@ -242,9 +261,7 @@ func (v *view) only(id uint64) *view {
 	one.whole = v
 	one.Locks = []*lockView{l}
 	one.Tasks, one.Panics, one.Panicked, one.Over, one.Waiting = nil, nil, 0, 0, l.Waiting
-	one.Deadlocks = keep(v.Deadlocks, func(d deadlockView) bool {
-		return slices.ContainsFunc(d.Waits, func(b Blocked) bool { return b.LockID == id })
-	})
+	one.Deadlocks = keep(v.Deadlocks, func(d deadlockView) bool { return d.has(id) })
 	one.Leaks = keep(v.Leaks, func(x leakView) bool { return x.LockID == id })
 	one.Suspicions = keep(v.Suspicions, func(x suspicionView) bool { return x.LockID == id })
 	return &one

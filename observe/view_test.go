@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,6 +53,40 @@ func TestADeadlockThatEndedIsCountedOnly(t *testing.T) {
 	s = shop()
 	s.Locks[0].Waiters = nil // there was no room for the waiter
 	require.Len(t, newView(s).Deadlocks, 1)
+}
+
+// A suspicion of locks that are in a deadlock stands under it, and nowhere else. One of which only
+// one lock is in the deadlock stays a suspicion.
+func TestASuspicionIsShownUnderItsDeadlock(t *testing.T) {
+	s := shop()
+	d := s.Deadlocks[0]
+	first, second := d.Waits[0].LockID, d.Waits[1].LockID
+	s.Suspicions = []Suspicion{
+		{At: shopTime, Why: Inversion, LockID: first, inner: second, Text: "of the deadlock", Stacks: []Stack{stackOf(audit)}},
+		{At: shopTime, Why: Inversion, LockID: first, inner: 4, Text: "of another lock", Stacks: []Stack{stackOf(audit)}},
+		{At: shopTime, Why: LongWait, LockID: second, Text: "in the deadlock"},
+		{At: shopTime, Why: LongHold, LockID: 4, Text: "elsewhere"},
+		{At: shopTime, Why: SelfWake, Text: "of no lock"},
+	}
+	texts := func(all []suspicionView) (texts []string) {
+		for _, x := range all {
+			texts = append(texts, x.Text)
+		}
+		return texts
+	}
+	v := newView(s)
+	require.Equal(t, []string{"in the deadlock", "of the deadlock"}, texts(v.Deadlocks[0].Suspicions))
+	require.Equal(t, []string{"of no lock", "elsewhere", "of another lock"}, texts(v.Suspicions))
+	require.Contains(t, v.verdict(), "3 suspicions")
+	require.Empty(t, v.only(second).Suspicions)
+	require.Len(t, v.only(second).Deadlocks[0].Suspicions, 2)
+	var html bytes.Buffer
+	require.NoError(t, pageTemplate.ExecuteTemplate(&html, "page", newPage(v, nil, "", new(history))))
+	for _, page := range []string{v.text(""), html.String()} {
+		for _, text := range append(texts(v.Suspicions), texts(v.Deadlocks[0].Suspicions)...) {
+			require.Equal(t, 1, strings.Count(page, text), text)
+		}
+	}
 }
 
 func TestEqualStacksAreFolded(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/farad-go/farad/internal/observed/text"
 	"github.com/farad-go/farad/observe"
 )
 
@@ -29,7 +30,7 @@ func (r report) functions() string {
 func (r report) of(c *check) bool {
 	return slices.ContainsFunc(r.stacks, func(s []runtime.Frame) bool {
 		return slices.ContainsFunc(s, func(f runtime.Frame) bool {
-			_, name, _ := strings.Cut(function(f), ".")
+			_, name, _ := strings.Cut(text.Function(f), ".")
 			rest, ok := strings.CutPrefix(name, c.name)
 			return ok && (rest == "" || rest[0] == '.')
 		})
@@ -48,27 +49,27 @@ func newReport(kind, title string, wanted []observe.Stack, parts []part) report 
 	var places, names []string
 	for _, s := range wanted {
 		f := top(s)
-		places, names = append(places, place(f)), append(names, function(f))
+		places, names = append(places, place(f)), append(names, text.Function(f))
 	}
 	first := places[0]
 	slices.Sort(names)
 	r := report{key: kind + " " + strings.Join(slices.Compact(names), " ")}
 	var all []string
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %s\n", first, title)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", first, title)
 	for _, p := range parts {
 		frames := users(p.stack)
 		r.stacks = append(r.stacks, frames)
 		all = append(all, place(top(p.stack)))
-		fmt.Fprintf(&text, "    %s\n", p.text)
+		fmt.Fprintf(&b, "    %s\n", p.text)
 		for _, f := range frames {
-			fmt.Fprintf(&text, "        %s  %s:%d\n", function(f), f.File, f.Line)
+			fmt.Fprintf(&b, "        %s  %s:%d\n", text.Function(f), f.File, f.Line)
 		}
 	}
-	fmt.Fprintf(&text, "    If this is right, say why in %s, after a tab:\n        %s\n", reasonsName, r.key)
+	fmt.Fprintf(&b, "    If this is right, say why in %s, after a tab:\n        %s\n", reasonsName, r.key)
 	slices.Sort(all)
 	r.id = kind + " " + strings.Join(slices.Compact(all), " ")
-	r.text = text.String()
+	r.text = b.String()
 	return r
 }
 
@@ -200,12 +201,6 @@ func top(s observe.Stack) runtime.Frame {
 		return all[0]
 	}
 	return runtime.Frame{Function: "unknown", File: "unknown"}
-}
-
-// function returns the name of a frame's function with its package, but without the path of that.
-func function(f runtime.Frame) string {
-	name, _, _ := strings.Cut(f.Function, "[")
-	return f.Function[strings.LastIndexByte(name, '/')+1:]
 }
 
 func place(f runtime.Frame) string {

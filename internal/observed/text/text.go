@@ -1,9 +1,11 @@
-// Package text has keys and tenants as the records of locks show them.
+// Package text has keys, tenants and functions as the records of locks show them.
 package text
 
 import (
 	"reflect"
+	"runtime"
 	"strconv"
+	"strings"
 )
 
 // mostText is how long the text of a key or tenant is at most, but for what stands behind it.
@@ -105,4 +107,10 @@ func appendKey(b []byte, v reflect.Value) (text []byte, all bool) {
 	default:
 		return b, false
 	}
+}
+
+// Function returns the name of a frame's function with its package, but without the path of that.
+func Function(f runtime.Frame) string {
+	name, _, _ := strings.Cut(f.Function, "[") // the types may have paths, too
+	return f.Function[strings.LastIndexByte(name, '/')+1:]
 }
