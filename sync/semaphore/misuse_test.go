@@ -164,4 +164,7 @@ func TestARequestThatIsTooLargeNamesTheNumbers(t *testing.T) {
 		require.EqualError(t, ask(new(semaphore.Semaphore)),
 			"semaphore: a request for 3 permits exceeds the size, 0; a semaphore that was not made by New has no permits", name)
 	}
+	require.PanicsWithValue(t,
+		"semaphore: released 1, but 0 are held (size 0); a semaphore that was not made by New has no permits",
+		func() { new(semaphore.Semaphore).Release(1) })
 }

@@ -346,8 +346,12 @@ func (s *Semaphore) releaseElse(n int64) {
 func overReleased(what string, n, size, free int64) string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	held := min(size-free, n-1)
-	return "semaphore: " + what + " " + number(n) +
+	text := "semaphore: " + what + " " + number(n) +
 		", but " + number(held) + " are held (size " + number(size) + ")"
+	if size == 0 {
+		text += "; a semaphore that was not made by New has no permits"
+	}
+	return text
 }
 
 // Size returns the number of permits, free or held.
