@@ -155,7 +155,9 @@ func join(l observed.Lock, name string, level observed.Level, w why) *Record {
 		}
 		r = newRecord(at, about, l)
 		insertLocked(r)
-		r.cleanup = l.AfterCollected(func() { collected(r) })
+		if !observed.Inert { // The collector's goroutine has no place in a scenario.
+			r.cleanup = l.AfterCollected(func() { collected(r) })
+		}
 	}
 	if fresh || w == byName {
 		countHoldersLocked(r.Level(), level)
