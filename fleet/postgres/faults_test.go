@@ -4,6 +4,7 @@ package postgres_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,17 +142,20 @@ func TestALongTransactionHasTheNamespace(t *testing.T) {
 }
 
 // A role may have settings by which requests fail, or are carried out otherwise. All goes on once
-// they are right.
+// they are right, and with those that harm nothing before that.
 func TestARoleHasOtherSettings(t *testing.T) {
+	harmless := []string{"serializable", "asynchronous commits", "time-out of idle connections", "time-out in transactions"}
 	for name, set := range map[string]string{
-		"statement timeout":    "SET statement_timeout = 1",
-		"lock timeout":         "SET lock_timeout = 1",
-		"read only":            "SET default_transaction_read_only = on",
-		"serializable":         "SET default_transaction_isolation = serializable",
-		"asynchronous commits": "SET synchronous_commit = off",
-		"no connections":       "CONNECTION LIMIT 0",
-		"one connection":       "CONNECTION LIMIT 1",
-		"no login":             "NOLOGIN",
+		"statement timeout":            "SET statement_timeout = 1",
+		"lock timeout":                 "SET lock_timeout = 1",
+		"read only":                    "SET default_transaction_read_only = on",
+		"serializable":                 "SET default_transaction_isolation = serializable",
+		"asynchronous commits":         "SET synchronous_commit = off",
+		"time-out of idle connections": "SET idle_session_timeout = 100",
+		"time-out in transactions":     "SET idle_in_transaction_session_timeout = 1",
+		"no connections":               "CONNECTION LIMIT 0",
+		"one connection":               "CONNECTION LIMIT 1",
+		"no login":                     "NOLOGIN",
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			w := onShared(t)
@@ -167,7 +171,7 @@ func TestARoleHasOtherSettings(t *testing.T) {
 				cut()
 				time.Sleep(time.Second) // a time for faults, which nothing depends on
 				w.exec("ALTER ROLE " + role + " LOGIN CONNECTION LIMIT -1")
-				if name != "serializable" && name != "asynchronous commits" {
+				if !slices.Contains(harmless, name) {
 					w.exec("ALTER ROLE " + role + " RESET ALL")
 					cut()
 				}

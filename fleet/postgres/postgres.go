@@ -179,25 +179,27 @@ func untilEnd(micros *int64) time.Duration {
 	return time.Duration(*micros) * time.Microsecond
 }
 
-// Ways names two: the connection of the watch, and that of requests.
-func (p *postgres) Ways() []string { return []string{"watch", "requests"} }
+// Ways names two, which are alike.
+func (p *postgres) Ways() []string { return make([]string, 2) }
 
-func (p *postgres) Way(name string) store.Way { return &way{p, name == "watch"} }
+func (p *postgres) Way(string) store.Way { return way{p} }
 
-// A way is one of the connections.
-type way struct {
-	*postgres
-	byWatch bool
-}
+// A way is the connection of the watch for one renewal at a time, and that of requests for others.
+// So the watch learns from each renewal when a lease may end, and need not look. The connection of
+// requests is closed meanwhile if nobody else uses it.
+type way struct{ *postgres }
 
-// Renew goes by the connection of requests if no watch runs.
-func (w *way) Renew(ctx context.Context, lease int64) (lasts time.Duration, rev int64, err error) {
+func (w way) Renew(ctx context.Context, lease int64) (lasts time.Duration, rev int64, err error) {
 	h := w.watch.Load()
-	if !w.byWatch || h == nil {
+	if h == nil || !h.busy.CompareAndSwap(false, true) {
 		return w.postgres.Renew(ctx, lease)
 	}
+	defer h.busy.Store(false)
 	done := make(chan error, 1)
-	renewal := func(on *watching) error {
+	renewal := func(watch context.Context, on *watching) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		defer context.AfterFunc(watch, stop)()
 		var rest time.Duration
 		var err error
 		lasts, rev, rest, err = w.renew(ctx, on.conn, lease)
@@ -218,8 +220,8 @@ func (w *way) Renew(ctx context.Context, lease int64) (lasts time.Duration, rev 
 	}
 }
 
-func (*way) Prepare() {}
-func (*way) Close()   {}
+func (way) Prepare() {}
+func (way) Close()   {}
 
 // marks are the errors that say something to a fleet, by their SQLSTATE. Of those that refuse, a
 // server has carried out nothing.

@@ -160,7 +160,8 @@ END $$;
 
 -- record makes a revision of changes. The namespace is locked. A notification is a hint, and only
 -- for others that are in the line: in_tell. It has the changes if there is room. Every role may
--- notify, but only those that may call channel know where.
+-- notify, but only those that may call channel know where. A full queue would make the transaction
+-- fail, and any role of any database can fill it. So nothing goes into one that is half full.
 CREATE OR REPLACE FUNCTION farad.record(
 	sp farad.space, in_rev bigint, in_lines text[], in_leases bigint[], in_seqs bigint[], in_made bigint[],
 	in_weights bigint[], in_tell boolean
@@ -178,7 +179,8 @@ BEGIN
 	IF in_tell THEN
 		hint := json_build_object('n', sp.n + 1, 'rev', in_rev, 'before', sp.rev, 'lines', in_lines, 'leases', in_leases,
 			'seqs', in_seqs, 'made', in_made, 'weights', in_weights);
-		PERFORM pg_notify(sp.channel, CASE WHEN octet_length(hint) < 7900 THEN hint ELSE '' END);
+		PERFORM pg_notify(sp.channel, CASE WHEN octet_length(hint) < 7900 THEN hint ELSE '' END)
+		WHERE pg_notification_queue_usage() < 0.5;
 	END IF;
 END $$;
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,9 +26,13 @@ func (s source) Revision(ctx context.Context) (rev int64, err error) {
 
 // A hand is what a watch does for others with its connection while it waits.
 type hand struct {
-	jobs  chan func(*watching) error
+	busy  atomic.Bool // somebody waits for that, or has it done
+	jobs  chan job
 	ended chan struct{}
 }
+
+// A job ends soon after the context of the watch.
+type job func(context.Context, *watching) error
 
 // spread is by how much watches differ in when they look whether a lease has ended: the first one
 // that finds one ends it, and the others get a notification.
@@ -52,7 +57,7 @@ func (s source) Watch(
 	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
 		return marked(err)
 	}
-	h := &hand{make(chan func(*watching) error), make(chan struct{})}
+	h := &hand{jobs: make(chan job), ended: make(chan struct{})}
 	s.store.watch.Store(h)
 	defer close(h.ended)
 	defer s.store.watch.CompareAndSwap(h, nil)
@@ -194,7 +199,7 @@ func (w *watching) wait(ctx context.Context, signs <-chan struct{}) (idle, sign 
 		n, err = w.conn.WaitForNotification(waiting)
 		ended <- err
 	}()
-	var job func(*watching) error
+	var work job
 	select {
 	case err = <-ended:
 		if err == nil {
@@ -202,15 +207,15 @@ func (w *watching) wait(ctx context.Context, signs <-chan struct{}) (idle, sign 
 		}
 	case <-signs:
 		sign = true
-	case job = <-w.hand.jobs:
+	case work = <-w.hand.jobs:
 	}
-	if job != nil || sign {
+	if work != nil || sign {
 		stop()
 		err = <-ended
 	}
-	if job != nil {
-		if jobErr := job(w); w.conn.IsClosed() {
-			return false, false, jobErr
+	if work != nil {
+		if failed := work(ctx, w); w.conn.IsClosed() {
+			return false, false, failed
 		}
 	}
 	switch {
@@ -221,5 +226,5 @@ func (w *watching) wait(ctx context.Context, signs <-chan struct{}) (idle, sign 
 	case w.conn.IsClosed():
 		return false, false, err
 	}
-	return job != nil, sign, nil
+	return work != nil, sign, nil
 }

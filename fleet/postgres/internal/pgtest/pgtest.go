@@ -4,7 +4,6 @@
 package pgtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -32,6 +31,7 @@ type Server struct {
 	options []string
 	cmd     *exec.Cmd
 	ended   chan struct{}
+	disks   []*Disk
 }
 
 // Programs returns the folder of PostgreSQL's programs: that of initdb in the PATH, or the newest
@@ -81,7 +81,8 @@ func start(options []string, program string, args ...string) (s *Server, err err
 			return nil, errors.Join(err, s.Close())
 		}
 	}
-	if out, err := s.command(program, append(args, "-D", s.data())...).CombinedOutput(); err != nil {
+	maker := s.command(filepath.Join(s.bin, program), append(args, "-D", s.data())...)
+	if out, err := maker.CombinedOutput(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w: %s", program, err, out), s.Close())
 	}
 	if err := s.Run(); err != nil {
@@ -114,7 +115,7 @@ func (s *Server) giveAway() error {
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) command(name string, args ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(s.bin, name), args...)
+	c := exec.Command(name, args...)
 	c.Dir, c.SysProcAttr = s.dir, s.as
 	c.Env = append(os.Environ(), "LC_ALL=C")
 	return c
@@ -126,19 +127,36 @@ func (s *Server) Run() error {
 	for _, o := range append([]string{"fsync=off", "shared_buffers=32MB", "max_connections=400"}, s.options...) {
 		args = append(args, "-c", o)
 	}
-	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
+	log := filepath.Join(s.dir, "log")
+	for {
+		var err error
+		if s.cmd, s.ended, err = s.spawn(filepath.Join(s.bin, "postgres"), log, args...); err != nil {
+			return err
+		}
+		err = answers(s.Config("postgres"), s.ended, log)
+		if err == nil || !strings.Contains(err.Error(), "pre-existing shared memory block") {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond) // a process of the server that was killed has not noticed yet
 	}
-	defer func() { _ = log.Close() }()
-	cmd, ended := s.command("postgres", args...), make(chan struct{})
-	cmd.Stdout, cmd.Stderr = log, log
+}
+
+// spawn starts a program as the user that the server has, which ends with this process. It writes
+// to log, which begins anew.
+func (s *Server) spawn(program, log string, args ...string) (*exec.Cmd, chan struct{}, error) {
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = out.Close() }()
+	cmd, ended := s.command(program, args...), make(chan struct{})
+	cmd.Stdout, cmd.Stderr = out, out
 	as := *s.as
 	dieWithParent(&as)
 	cmd.SysProcAttr = &as
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // which the server ends with
+		runtime.LockOSThread() // which the program ends with
 		err := cmd.Start()
 		started <- err
 		if err == nil {
@@ -146,27 +164,7 @@ func (s *Server) Run() error {
 			close(ended)
 		}
 	}()
-	if err := <-started; err != nil {
-		return err
-	}
-	s.cmd, s.ended = cmd, ended
-	for {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		c, err := pgx.ConnectConfig(ctx, s.Config("postgres"))
-		if err == nil {
-			err = c.Close(ctx)
-		}
-		cancel()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ended:
-			text, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("postgres has ended: %s", text)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	return cmd, ended, <-started
 }
 
 // Config leads to the server as a role.
@@ -193,10 +191,15 @@ func Primary(role string, servers ...*Server) *pgx.ConnConfig {
 	return c
 }
 
-// Kill ends all of the server's processes at once, as the end of its machine does.
+// Kill ends all of the server's processes at once, as the end of its machine does, unless it has
+// ended by itself.
 func (s *Server) Kill() {
-	s.signal(syscall.SIGKILL)
-	<-s.ended
+	select {
+	case <-s.ended:
+	default:
+		s.signal(syscall.SIGKILL)
+		<-s.ended
+	}
 }
 
 // Pause stops all of the server's processes.
@@ -236,11 +239,11 @@ func children(pid int) (all []int) {
 // Close ends the server and removes its folder.
 func (s *Server) Close() error {
 	if s.cmd != nil {
-		select {
-		case <-s.ended:
-		default:
-			s.Kill()
-		}
+		s.Kill()
 	}
-	return os.RemoveAll(s.dir)
+	var err error
+	for _, d := range s.disks {
+		err = errors.Join(err, d.close())
+	}
+	return errors.Join(err, os.RemoveAll(s.dir))
 }
