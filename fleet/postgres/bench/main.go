@@ -53,7 +53,7 @@ type bench struct {
 }
 
 func run(ctx context.Context, only string, rounds int, slice time.Duration) (err error) {
-	s, err := pgtest.Start("fsync=on", "shared_buffers=128MB", "track_functions=pl")
+	s, err := pgtest.Start("fsync=on", "shared_buffers=128MB")
 	if err != nil {
 		return err
 	}

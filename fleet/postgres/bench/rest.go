@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/farad-go/farad/fleet"
 )
 
-// A size is what the tables have grown to, and how often programs have called functions.
-type size struct{ updates, hot, dead, bytes, calls int64 }
+// A size is what the tables have grown to.
+type size struct{ updates, hot, dead, bytes int64 }
 
 // size returns it once the server's processes have reported.
 func (b *bench) size() (s size, err error) {
@@ -24,11 +26,8 @@ func (b *bench) size() (s size, err error) {
 		return s, b.ctx.Err()
 	}
 	err = b.db.QueryRow(b.ctx, `SELECT sum(n_tup_upd), sum(n_tup_hot_upd), sum(n_dead_tup),
-		sum(pg_total_relation_size(relid)),
-		(SELECT sum(calls) FROM pg_stat_user_functions WHERE schemaname = 'farad'
-			AND funcname NOT IN ('sweep', 'enter', 'epoch_of', 'record', 'ended'))
-		FROM pg_stat_user_tables WHERE schemaname = 'farad'`).
-		Scan(&s.updates, &s.hot, &s.dead, &s.bytes, &s.calls)
+		sum(pg_total_relation_size(relid)) FROM pg_stat_user_tables WHERE schemaname = 'farad'`).
+		Scan(&s.updates, &s.hot, &s.dead, &s.bytes)
 	return s, err
 }
 
@@ -40,7 +39,8 @@ func (b *bench) bloat() (rows []row, err error) {
 			return nil, err
 		}
 	}
-	fs, end, err := b.members(clients, b.config)
+	m := newMeter()
+	fs, end, err := b.members(clients, func() *pgx.ConnConfig { return m.on(b.config()) })
 	if err != nil {
 		return nil, err
 	}
@@ -55,19 +55,20 @@ func (b *bench) bloat() (rows []row, err error) {
 	}
 	long := *b
 	long.slice = 10 * b.slice
+	m.read()
 	_, n, err := long.load(pairs, time.Millisecond)
 	if err != nil {
 		return nil, err
 	}
+	asked, _ := m.read()
 	after, err := b.size()
 	if err != nil {
 		return nil, err
 	}
 	million := float64(n) / 1e6
 	hot := float64(after.hot-before.hot) / float64(after.updates-before.updates)
-	asked := float64(after.calls - before.calls)
 	return []row{
-		{what: "statements an acquire, held 1 ms", ratio: asked / float64(n)},
+		{what: "statements an acquire, held 1 ms", ratio: float64(asked) / float64(n)},
 		{what: "updates that are HOT", ratio: 100 * hot, unit: " %"},
 		{what: "dead rows a million acquires, without vacuum", ratio: float64(after.dead-before.dead) / million},
 		{what: "bytes a million acquires, without vacuum", ratio: float64(after.bytes-before.bytes) / million},
@@ -162,14 +163,15 @@ func (b *bench) kill(l *line) (time.Duration, error) {
 
 // rest counts what processes ask that do nothing.
 func (b *bench) rest() ([]row, error) {
-	const processes, locks, window = 50, 10, 20 * time.Second
+	const processes, locks = 50, 10
 	// Those of earlier processes are closed later, as they are not used.
 	const connections = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
 	var others, open int64
 	if err := b.db.QueryRow(b.ctx, connections).Scan(&others); err != nil {
 		return nil, err
 	}
-	fs, end, err := b.members(processes, b.config)
+	m := newMeter()
+	fs, end, err := b.members(processes, func() *pgx.ConnConfig { return m.on(b.config()) })
 	if err != nil {
 		return nil, err
 	}
@@ -189,27 +191,34 @@ func (b *bench) rest() ([]row, error) {
 			}
 		}
 	}
-	time.Sleep(5 * time.Second) // what is late
-	before, err := b.size()
+	rate, what, err := b.resting(m, processes)
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	select {
-	case <-time.After(window):
-	case <-b.ctx.Done():
-		return nil, b.ctx.Err()
-	}
-	after, err := b.size()
-	if err != nil {
-		return nil, err
-	}
-	rate := float64(after.calls-before.calls) / time.Since(began).Seconds() / processes
 	if err := b.db.QueryRow(b.ctx, connections).Scan(&open); err != nil {
 		return nil, err
 	}
 	return []row{
-		{what: "at rest: statements a second and process, 50 processes × 10 semaphores", ratio: rate, most: 1},
+		{
+			what: "at rest: statements a second and process, 50 processes × 10 semaphores",
+			ours: what, ratio: rate, most: 1,
+		},
 		{what: "the same: connections a process", ratio: float64(open-others) / processes, most: 2},
 	}, nil
+}
+
+// resting returns how many statements a second each of n processes makes that do nothing, and
+// which.
+func (b *bench) resting(m *meter, n int) (rate float64, what string, err error) {
+	for _, wait := range []time.Duration{2 * fleet.DefaultTTL, 6 * fleet.DefaultTTL} { // what is late; what is counted
+		m.read()
+		select {
+		case <-time.After(wait):
+		case <-b.ctx.Done():
+			return 0, "", b.ctx.Err()
+		}
+		rate = float64(n) * wait.Seconds()
+	}
+	all, calls := m.read()
+	return float64(all) / rate, parts(calls, rate), nil
 }
