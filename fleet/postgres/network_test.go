@@ -211,9 +211,6 @@ func TestTheConnectionThatListensHangs(t *testing.T) {
 	listens.lose(true, true, false)
 	w.acquire(w.semaphore(g, 1)).Release()
 	w.acquire(s).Release()
-	st, err := f.Status(w.ctx)
-	require.NoError(t, err)
-	require.Zero(t, st[0].Losses, "renewals go by the other connection")
 }
 
 // A watch ends soon after its context, although a renewal uses its connection, which hangs.
