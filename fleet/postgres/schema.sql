@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS farad.space (
 	name text COLLATE "C" NOT NULL UNIQUE,
 	rev  bigint NOT NULL,           -- of the last change
 	n    bigint NOT NULL DEFAULT 0, -- how many changes there were
+	told bigint NOT NULL DEFAULT 0, -- n at the last notification
 	channel text NOT NULL           -- of notifications; nobody can guess it
 ) WITH (fillfactor = 10);
 
@@ -159,9 +160,10 @@ BEGIN
 END $$;
 
 -- record makes a revision of changes. The namespace is locked. A notification is a hint, and only
--- for others that are in the line: in_tell. It has the changes if there is room. Every role may
--- notify, but only those that may call channel know where. A full queue would make the transaction
--- fail, and any role of any database can fill it. So nothing goes into one that is half full.
+-- for others that are in the line: in_tell. It has the changes since the last one if there is room,
+-- so that who gets all of them need not read. Every role may notify, but only those that may call
+-- channel know where. A full queue would make the transaction fail, and any role of any database
+-- can fill it. So nothing goes into one that is half full.
 CREATE OR REPLACE FUNCTION farad.record(
 	sp farad.space, in_rev bigint, in_lines text[], in_leases bigint[], in_seqs bigint[], in_made bigint[],
 	in_weights bigint[], in_tell boolean
@@ -170,15 +172,20 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	hint text;
 BEGIN
-	UPDATE farad.space s SET rev = in_rev, n = sp.n + 1 WHERE s.id = sp.id;
+	UPDATE farad.space s SET rev = in_rev, n = sp.n + 1, told = CASE WHEN in_tell THEN sp.n + 1 ELSE s.told END
+	WHERE s.id = sp.id;
 	INSERT INTO farad.change AS c (space, slot, n, rev, before, lines, leases, seqs, made, weights)
 	VALUES (sp.id, (sp.n + 1) % 1024, sp.n + 1, in_rev, sp.rev, in_lines, in_leases, in_seqs, in_made, in_weights)
 	ON CONFLICT (space, slot) DO UPDATE SET n = excluded.n, rev = excluded.rev, before = excluded.before,
 		lines = excluded.lines, leases = excluded.leases, seqs = excluded.seqs, made = excluded.made,
 		weights = excluded.weights;
 	IF in_tell THEN
-		hint := json_build_object('n', sp.n + 1, 'rev', in_rev, 'before', sp.rev, 'lines', in_lines, 'leases', in_leases,
-			'seqs', in_seqs, 'made', in_made, 'weights', in_weights);
+		IF sp.n - sp.told < 64 THEN
+			SELECT json_agg(json_build_object('n', c.n, 'rev', c.rev, 'before', c.before, 'lines', c.lines,
+				'leases', c.leases, 'seqs', c.seqs, 'made', c.made, 'weights', c.weights) ORDER BY c.n)
+			INTO hint FROM farad.change c WHERE c.space = sp.id AND c.n > sp.told
+				AND c.slot = ANY (ARRAY(SELECT (g % 1024)::integer FROM generate_series(sp.told + 1, sp.n + 1) AS g));
+		END IF;
 		PERFORM pg_notify(sp.channel, CASE WHEN octet_length(hint) < 7900 THEN hint ELSE '' END)
 		WHERE pg_notification_queue_usage() < 0.5;
 	END IF;

@@ -39,7 +39,7 @@ type job func(context.Context, *watching) error
 const spread = 200 * time.Millisecond
 
 // Watch listens. It reads what has changed when it has begun, after each sign, when a lease may
-// have ended, and after a notification, unless that has the change that follows what is known: then
+// have ended, and after a notification, unless that has all changes that follow what is known: then
 // there is nothing to read. So a notification that is lost delays what it would have told until the
 // next renewal of the process, which finds a newer revision.
 func (s source) Watch(
@@ -105,22 +105,26 @@ type hint struct {
 	Weights []int64  `json:"weights"`
 }
 
-// take yields the change that a notification has, if it follows what is known. It reports whether
+// take yields the changes that a notification has, if they follow what is known. It reports whether
 // there is nothing to read.
 func (w *watching) take(payload string) bool {
-	var h hint
-	switch err := json.Unmarshal([]byte(payload), &h); {
-	case err != nil:
-		return false
-	case h.Rev <= w.after && w.at != nil:
-		return true // it came before what was read
-	case h.Before != w.after:
+	var hints []hint
+	if json.Unmarshal([]byte(payload), &hints) != nil {
 		return false
 	}
-	if u := w.update(&h); len(u.Events) > 0 && !w.yield(u) {
-		w.done = true
+	for _, h := range hints {
+		switch {
+		case h.Rev <= w.after && w.at != nil:
+			continue // it came before what was read
+		case h.Before != w.after:
+			return false
+		}
+		if u := w.update(&h); len(u.Events) > 0 && !w.yield(u) {
+			w.done = true
+			return true
+		}
+		w.after, w.at = h.Rev, &h.N
 	}
-	w.after, w.at = h.Rev, &h.N
 	return true
 }
 
