@@ -161,7 +161,7 @@ END $$;
 
 -- record makes a revision of changes. The namespace is locked. A notification is a hint, and only
 -- for others that are in the line: in_tell. It has the changes since the last one if there is room,
--- so that who gets all of them need not read. Every role may notify, but only those that may call
+-- so that who gets all of them need not read; there is one for each 32 changes in any case. Every role may notify, but only those that may call
 -- channel know where. A full queue would make the transaction fail, and any role of any database
 -- can fill it. So nothing goes into one that is half full.
 CREATE OR REPLACE FUNCTION farad.record(
@@ -172,6 +172,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	hint text;
 BEGIN
+	in_tell := in_tell OR sp.n - sp.told >= 31;
 	UPDATE farad.space s SET rev = in_rev, n = sp.n + 1, told = CASE WHEN in_tell THEN sp.n + 1 ELSE s.told END
 	WHERE s.id = sp.id;
 	INSERT INTO farad.change AS c (space, slot, n, rev, before, lines, leases, seqs, made, weights)
