@@ -388,7 +388,7 @@ func (l *loop) planSeat(s *seat) (wake int64) {
 // commit commits a transaction and puts its answer into the inbox.
 func (d *driver) commit(s *seat, txn *line.Txn, asked known, doubted int64) {
 	epoch := s.session.epoch.Load()
-	st, err := d.remote.within(d.ctx, func(ctx context.Context) (store.State, error) {
+	st, err := d.remote.within(d.ctx, d.remote.writes, func(ctx context.Context) (store.State, error) {
 		if txn.Fence && epoch > doubted {
 			return d.remote.read(ctx) // another line's doubt has ended this one's
 		}
@@ -401,7 +401,7 @@ func (d *driver) commit(s *seat, txn *line.Txn, asked known, doubted int64) {
 		}
 		d.tellRefusal(denial{err, read})
 		pause(d.ctx, retryAfter(err, d.fleet.askRefusedAfter()))
-		st, err = d.remote.within(d.ctx, d.remote.read)
+		st, err = d.remote.readWithin(d.ctx)
 	}
 	a.state = st
 	d.post(func(in *inbox) { in.answers = append(in.answers, a) })

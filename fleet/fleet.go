@@ -79,6 +79,7 @@ type Fleet struct {
 	ttl, tenure time.Duration
 	name        string // "": host and process number
 	patience    *patience
+	writes      *patience // of transactions: how long an answer takes
 
 	session atomic.Pointer[session] // the newest
 	ctx     context.Context         // of all goroutines of the membership
@@ -120,7 +121,7 @@ func New(ctx context.Context, s store.Store, opts ...Option) (*Fleet, error) {
 		}
 		opt(f)
 	}
-	f.patience = newPatience(f.ttl)
+	f.patience, f.writes = newPatience(f.ttl), newPatience(f.ttl)
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	f.feed = newFeed(f, s)
 	if err := f.join(ctx); err != nil {

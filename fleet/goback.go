@@ -55,7 +55,7 @@ func (l *loop) startAgain() {
 	l.blind = true
 	l.calls.Go(func() {
 		for l.ctx.Err() == nil {
-			st, err := l.remote.within(l.ctx, func(ctx context.Context) (store.State, error) {
+			st, err := l.remote.within(l.ctx, l.remote.writes, func(ctx context.Context) (store.State, error) {
 				return l.remote.restore(ctx, l.wanted) // others may have asked before they have noticed
 			})
 			if err == nil {

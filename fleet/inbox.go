@@ -191,7 +191,7 @@ func (d *driver) readAll() {
 		d.seen.Lock()
 		asked := d.known()
 		d.seen.Unlock()
-		r.state, r.err = d.remote.within(d.ctx, d.remote.read)
+		r.state, r.err = d.remote.readWithin(d.ctx)
 		if r.err == nil {
 			d.deliver(revision{rev: r.state.Rev, whole: &r.state, asked: asked})
 		}

@@ -146,6 +146,36 @@ func TestWhatAKeyCosts(t *testing.T) {
 	}
 }
 
+// Where transactions have become slow they are not made again and again for each new key: how long
+// to wait for an answer is learned from all keys.
+func TestSlowTransactionsAreWaitedForByNewKeys(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, c := b.join(time.Millisecond)
+		k := b.keyed(f, 1)
+		c.On(func(ctx context.Context, request string) error {
+			if request == "txn" {
+				select {
+				case <-time.After(600 * time.Millisecond):
+				case <-ctx.Done():
+				}
+			}
+			return ctx.Err()
+		})
+		asked := 0
+		for i := range 20 {
+			if i == 10 {
+				asked = c.Asked("txn") + c.Asked("read")
+			}
+			key := fmt.Sprint(i)
+			require.NoError(b, k.Acquire(b.ctx, key, 1))
+			k.Release(key, 1)
+			b.settle()
+		}
+		require.Equal(b, 20, c.Asked("txn")+c.Asked("read")-asked, "two requests for each key")
+		b.leave(f)
+	})
+}
+
 // Somebody deletes the size of a key while it is written: no size is not a size of 0.
 func TestASizeThatIsDeletedWhileItIsWritten(t *testing.T) {
 	inBubble(t, func(b *bubble) {

@@ -12,6 +12,7 @@ import (
 // done then. So the limit is some of the times that answers take, and doubles while none comes.
 type patience struct {
 	least time.Duration
+	whole *patience // what learns how long answers of all lines take, for new ones; nil: none
 
 	mu    sync.Mutex
 	trip  time.Duration // what an answer takes, lately; 0: there was none
@@ -34,9 +35,13 @@ func newPatience(ttl time.Duration) *patience {
 
 // limit returns for how long the answer to the next request is waited for.
 func (p *patience) limit() time.Duration {
+	least := time.Duration(0)
+	if p.whole != nil {
+		least = max(p.whole.least, tripsOfPatience*p.whole.roundTrip())
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(p.least, tripsOfPatience*p.trip) << p.late
+	return max(p.least, tripsOfPatience*p.trip, least) << p.late
 }
 
 // roundTrip returns how long an answer takes, 0 if that is not known.
@@ -57,10 +62,20 @@ func smooth(known, took time.Duration) time.Duration {
 // answered notes an answer to a request that was sent at a time.
 func (p *patience) answered(sent time.Time) {
 	took := max(1, time.Since(sent))
+	if p.whole != nil {
+		p.whole.learn(took)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.trip = smooth(p.trip, took)
 	p.late, p.since = 0, time.Now()
+}
+
+// learn notes how long an answer took.
+func (p *patience) learn(took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trip = smooth(p.trip, took)
 }
 
 // unanswered notes that no answer came. Of requests that were under way together only one counts:

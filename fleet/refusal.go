@@ -91,7 +91,7 @@ func (l *loop) probe() time.Duration {
 	l.probed = time.Now()
 	asked := l.known()
 	l.calls.Go(func() {
-		st, err := l.remote.within(l.ctx, l.remote.probe)
+		st, err := l.remote.within(l.ctx, l.remote.writes, l.remote.probe)
 		if err == nil {
 			l.deliver(revision{rev: st.Rev, whole: &st, asked: asked, writes: true})
 		}

@@ -16,7 +16,9 @@ type remote struct {
 	usual int64         // the size of a key that has none of its own; of other kinds -1
 	turns chan struct{} // of all lines: has one for each request that is under way
 
-	patience *patience // of requests of this line
+	// Of requests of this line. Reads may be answered at once where transactions wait for each
+	// other: such answers must not cut transactions short.
+	reads, writes *patience
 }
 
 // mostRequests is how many requests of lines a process has under way. Servers and proxies may allow
@@ -34,7 +36,8 @@ const (
 
 func newRemote(f *Fleet, kind, name string) *remote {
 	r := &remote{
-		Line: f.store.Line(kind, name), usual: -1, turns: f.turns, patience: &patience{least: f.answerWithin()},
+		Line: f.store.Line(kind, name), usual: -1, turns: f.turns,
+		reads: &patience{least: f.answerWithin()}, writes: &patience{least: f.answerWithin(), whole: f.writes},
 	}
 	switch kind {
 	case kindMutex, kindElection:
@@ -61,9 +64,14 @@ func (r *remote) known(st store.State, err error) (store.State, error) {
 	return st, err
 }
 
+// readWithin is read when it is its turn, for as long as an answer is waited for.
+func (r *remote) readWithin(ctx context.Context) (store.State, error) {
+	return r.within(ctx, r.reads, r.read)
+}
+
 // within is ask when it is its turn, for as long as an answer is waited for.
 func (r *remote) within(
-	ctx context.Context, ask func(context.Context) (store.State, error),
+	ctx context.Context, p *patience, ask func(context.Context) (store.State, error),
 ) (st store.State, err error) {
 	select {
 	case r.turns <- struct{}{}:
@@ -71,7 +79,7 @@ func (r *remote) within(
 	case <-ctx.Done():
 		return st, ctx.Err()
 	}
-	_, err = r.patience.once(ctx, func(ctx context.Context) (err error) {
+	_, err = p.once(ctx, func(ctx context.Context) (err error) {
 		st, err = ask(ctx)
 		return err
 	})

@@ -87,10 +87,18 @@ func isRolledBack(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01") // serialization_failure, deadlock_detected
 }
 
-// isUnsent reports whether a connection turned out to be of no use before anything was sent.
+// isUnsent reports whether a connection turned out to be of no use before anything was sent, or
+// before the server has read anything: it had ended an idle session.
 func isUnsent(err error) bool {
 	var failed *pgconn.ConnectError
-	return err != nil && !errors.As(err, &failed) && pgconn.SafeToRetry(err)
+	var e *pgconn.PgError
+	switch {
+	case err == nil || errors.As(err, &failed):
+		return false
+	case errors.As(err, &e):
+		return e.Code == "57P05" // idle_session_timeout
+	}
+	return pgconn.SafeToRetry(err)
 }
 
 // isStandby reports whether a server only reads: it is a standby, or has become one.
