@@ -58,11 +58,11 @@ type bench struct {
 
 // The measures, and their order.
 var (
-	order    = []string{"nohold", "one", "held", "fairness", "waits", "closing", "kills", "rest", "crowd"}
+	order    = []string{"nohold", "one", "held", "fairness", "waits", "closing", "kills", "rest", "crowd", "keys"}
 	measures = map[string]func(*bench) ([]row, error){
 		"nohold": (*bench).noHold, "one": (*bench).oneProcess, "held": (*bench).held, "fairness": (*bench).fairness,
 		"waits": (*bench).waits, "closing": (*bench).closing, "kills": (*bench).kills, "rest": (*bench).rest,
-		"crowd": (*bench).crowd,
+		"crowd": (*bench).crowd, "keys": (*bench).keys,
 	}
 )
 
@@ -99,21 +99,26 @@ func run(ctx context.Context, only string, rounds int, slice time.Duration) (err
 type row struct {
 	what, ours, other string
 	ratio             float64
-	least, most       float64 // the target: one of them
+	least, most       float64 // the target: one of them, or none
 	unit              string  // of ratio, where it is none
 }
 
 func (r row) String() string {
-	target, met := fmt.Sprintf("≥ %g", r.least), r.ratio >= r.least
-	if r.most != 0 {
-		target, met = fmt.Sprintf("≤ %g", r.most), r.ratio <= r.most
+	target, verdict := "", ""
+	switch {
+	case r.least > 0:
+		target, verdict = fmt.Sprintf("≥ %g%s", r.least, r.unit), met(r.ratio >= r.least)
+	case r.most > 0:
+		target, verdict = fmt.Sprintf("≤ %g%s", r.most, r.unit), met(r.ratio <= r.most)
 	}
-	verdict := "met"
-	if !met {
-		verdict = "**missed**"
+	return fmt.Sprintf("| %s | %s | %s | %.3g%s | %s | %s |", r.what, r.ours, r.other, r.ratio, r.unit, target, verdict)
+}
+
+func met(is bool) string {
+	if is {
+		return "met"
 	}
-	return fmt.Sprintf("| %s | %s | %s | %.3g%s | %s%s | %s |",
-		r.what, r.ours, r.other, r.ratio, r.unit, target, r.unit, verdict)
+	return "**missed**"
 }
 
 // roundTrip measures a transaction.

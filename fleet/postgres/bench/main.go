@@ -26,12 +26,13 @@ import (
 
 func main() {
 	rounds := flag.Int("rounds", 5, "how often each pair is measured; the medians are shown")
-	only := flag.String("only", "", "measure one group of rows only: loads, one, bloat, kills, rest")
+	only := flag.String("only", "", "measure one group of rows only: loads, one, bloat, kills, rest, keys")
 	slice := flag.Duration("time", 2*time.Second, "how long each measurement lasts")
+	fsync := flag.String("fsync", "on", "of the server; off: for rows that only count, on a disk that others use")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *only, *rounds, *slice); err != nil {
+	if err := run(ctx, *only, *fsync, *rounds, *slice); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -52,8 +53,8 @@ type bench struct {
 	names  int // of locks, so that each measurement has its own
 }
 
-func run(ctx context.Context, only string, rounds int, slice time.Duration) (err error) {
-	s, err := pgtest.Start("fsync=on", "shared_buffers=128MB")
+func run(ctx context.Context, only, fsync string, rounds int, slice time.Duration) (err error) {
+	s, err := pgtest.Start("fsync="+fsync, "shared_buffers=128MB")
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,14 @@ func run(ctx context.Context, only string, rounds int, slice time.Duration) (err
 	for _, group := range []struct {
 		name    string
 		measure func() ([]row, error)
-	}{{"loads", b.loads}, {"one", b.oneProcess}, {"bloat", b.bloat}, {"kills", b.kills}, {"rest", b.rest}} {
+	}{
+		{"loads", b.loads},
+		{"one", b.oneProcess},
+		{"bloat", b.bloat},
+		{"kills", b.kills},
+		{"rest", b.rest},
+		{"keys", b.keys},
+	} {
 		if only != "" && only != group.name {
 			continue
 		}

@@ -31,7 +31,8 @@ func (b *bench) size() (s size, err error) {
 	return s, err
 }
 
-// bloat has three clients hand permits on, and looks at what is left. Vacuum is off meanwhile.
+// bloat has three clients hand permits on, and looks at what is left. Vacuum is off meanwhile. Then
+// the same happens beside a long transaction of somebody else.
 func (b *bench) bloat() (rows []row, err error) {
 	const off = "ALTER TABLE farad.%s SET (autovacuum_enabled = off)"
 	for _, table := range []string{"space", "session", "line", "change"} {
@@ -39,6 +40,26 @@ func (b *bench) bloat() (rows []row, err error) {
 			return nil, err
 		}
 	}
+	if rows, err = b.bloatBeside("without vacuum"); err != nil {
+		return nil, err
+	}
+	other, err := pgx.ConnectConfig(b.ctx, b.config())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = other.Close(context.Background()) }()
+	tx, err := other.BeginTx(b.ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(b.ctx, "SELECT FROM rivals"); err != nil { // takes the snapshot
+		return nil, err
+	}
+	beside, err := b.bloatBeside("beside a long transaction")
+	return append(rows, beside...), errors.Join(err, tx.Rollback(b.ctx))
+}
+
+func (b *bench) bloatBeside(what string) ([]row, error) {
 	m := newMeter()
 	fs, end, err := b.members(clients, func() *pgx.ConnConfig { return m.on(b.config()) })
 	if err != nil {
@@ -48,6 +69,14 @@ func (b *bench) bloat() (rows []row, err error) {
 	pairs, err := b.fleetPairs(fs, 1)
 	if err != nil {
 		return nil, err
+	}
+	for n := int64(0); n < 1100; { // until there are rows for all changes that are kept
+		if _, _, err := b.load(pairs, 0); err != nil {
+			return nil, err
+		}
+		if n, err = b.changes(); err != nil {
+			return nil, err
+		}
 	}
 	before, err := b.size()
 	if err != nil {
@@ -60,18 +89,23 @@ func (b *bench) bloat() (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	asked, _ := m.read()
+	asked, calls := m.read()
 	after, err := b.size()
 	if err != nil {
 		return nil, err
 	}
 	million := float64(n) / 1e6
-	hot := float64(after.hot-before.hot) / float64(after.updates-before.updates)
+	updates := float64(after.updates - before.updates)
+	what = ", " + what
 	return []row{
-		{what: "statements an acquire, held 1 ms", ratio: float64(asked) / float64(n)},
-		{what: "updates that are HOT", ratio: 100 * hot, unit: " %"},
-		{what: "dead rows a million acquires, without vacuum", ratio: float64(after.dead-before.dead) / million},
-		{what: "bytes a million acquires, without vacuum", ratio: float64(after.bytes-before.bytes) / million},
+		{
+			what: fmt.Sprintf("statements an acquire, of %d, held 1 ms%s", n, what),
+			ours: parts(calls, float64(n)), ratio: float64(asked) / float64(n),
+		},
+		{what: "updates an acquire" + what, ratio: updates / float64(n)},
+		{what: "updates that are HOT" + what, ratio: 100 * float64(after.hot-before.hot) / updates, unit: " %"},
+		{what: "dead rows a million acquires" + what, ratio: float64(after.dead-before.dead) / million},
+		{what: "bytes a million acquires" + what, ratio: float64(after.bytes-before.bytes) / million},
 	}, nil
 }
 
