@@ -38,8 +38,6 @@ type carried struct {
 	loses [2]bool
 }
 
-const toServer, fromServer = 0, 1
-
 // newNetwork leads to the server, by the port that it returns.
 func (w *world) newNetwork() *network {
 	w.Helper()

@@ -33,8 +33,7 @@ func onDisk(t *testing.T, folder string, megabytes int) (*world, *pgtest.Disk) {
 
 // code returns the SQLSTATE of an error.
 func code(err error) string {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
 	}
 	return ""
