@@ -49,6 +49,12 @@ func newAccounts(s *Semaphore, n int64, o *options) *accounts {
 	return &accounts{s: s, order: newOrder(o), maxInUse: o.maxInUse, size: n, free: n}
 }
 
+// accounts returns the policy of s if it keeps accounts, nil otherwise.
+func (s *Semaphore) accounts() *accounts {
+	a, _ := s.p.(*accounts)
+	return a
+}
+
 // An asker is who asks for permits.
 type asker struct {
 	order.By

@@ -40,7 +40,7 @@ func (s *Semaphore) TryAcquirePermit(n int64) (*Permit, bool) {
 
 // permitOf is permit for permits of a tenant.
 func (s *Semaphore) permitOf(tenant any, n int64) *Permit {
-	if _, ok := s.p.(*accounts); !ok {
+	if s.accounts() == nil {
 		return s.permit(n)
 	}
 	both := &struct {
@@ -83,7 +83,7 @@ func (p *Permit) Release() {
 	case n == 0:
 	case r != nil && r.HandleReleasing(&p.n):
 		if p.tenant != nil {
-			p.s.p.(*accounts).release(*p.tenant, n, -1)
+			p.s.accounts().release(*p.tenant, n, -1)
 		} else {
 			p.s.giveBack(n)
 		}

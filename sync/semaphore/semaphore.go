@@ -236,7 +236,7 @@ func (s *Semaphore) named(err error, n int64) error {
 
 //go:noinline
 func (s *Semaphore) namedSlow(err error, n int64) error {
-	if _, ok := s.p.(*accounts); ok { // It knows whether the size or a cap is too small.
+	if s.accounts() != nil { // It knows whether the size or a cap is too small.
 		return err
 	}
 	if errors.Is(err, ErrTooLarge) {

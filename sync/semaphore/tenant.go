@@ -262,9 +262,9 @@ func (t Tenant) Acquire(ctx context.Context, n int64) error {
 //
 //go:noinline
 func (t Tenant) acquireElse(ctx context.Context, n int64) error {
-	a, ok := t.s.p.(*accounts)
+	a := t.s.accounts()
 	switch {
-	case !ok:
+	case a == nil:
 		return t.s.Acquire(ctx, n)
 	case n <= 0 || ctx == nil:
 		return t.s.acquireNothing(ctx, n)
@@ -299,9 +299,9 @@ func (t Tenant) AcquireTimeout(d time.Duration, n int64) error {
 
 //go:noinline
 func (t Tenant) acquireTimeoutElse(d time.Duration, n int64) error {
-	a, ok := t.s.p.(*accounts)
+	a := t.s.accounts()
 	switch {
-	case !ok:
+	case a == nil:
 		return t.s.AcquireTimeout(d, n)
 	case d <= 0 && n >= 0:
 		return context.DeadlineExceeded
@@ -330,7 +330,7 @@ func (t Tenant) TryAcquire(n int64) bool {
 
 //go:noinline
 func (t Tenant) tryElse(n int64) bool {
-	if a, ok := t.s.p.(*accounts); ok && n > 0 {
+	if a := t.s.accounts(); a != nil && n > 0 {
 		return a.tryAs(t.tenant, n)
 	}
 	return t.s.TryAcquire(n)
@@ -339,9 +339,12 @@ func (t Tenant) tryElse(n int64) bool {
 // Release is [Semaphore.Release] of permits that the tenant has acquired. With WithMaxInUse or
 // WithDebit it panics if the tenant holds fewer, and the Release of the semaphore gives back those
 // of the tenant nil. Otherwise the two are the same.
-func (t Tenant) Release(n int64) {
-	if a, ok := t.s.p.(*accounts); ok && n > 0 {
-		a.releaseAs(t.tenant, n, -1)
+func (t Tenant) Release(n int64) { t.release(n, -1) }
+
+// release is Release of permits that have cost so much; a negative cost is not known.
+func (t Tenant) release(n, cost int64) {
+	if a := t.s.accounts(); a != nil && n > 0 {
+		a.releaseAs(t.tenant, n, cost)
 		return
 	}
 	t.s.Release(n)
@@ -353,11 +356,7 @@ func (t Tenant) ReleaseCost(n, cost int64) {
 	if cost < 0 {
 		panic("semaphore: negative cost")
 	}
-	if a, ok := t.s.p.(*accounts); ok && n > 0 {
-		a.releaseAs(t.tenant, n, cost)
-		return
-	}
-	t.s.Release(n)
+	t.release(n, cost)
 }
 
 // Update has the requests of the tenant that wait follow what the functions of WithMaxInUse and
@@ -365,7 +364,7 @@ func (t Tenant) ReleaseCost(n, cost int64) {
 // it when it has changed what they say. Without WithMaxInUse and WithDebit it does nothing: the
 // next request brings its weight along.
 func (t Tenant) Update() {
-	if a, ok := t.s.p.(*accounts); ok {
+	if a := t.s.accounts(); a != nil {
 		a.update(t.tenant)
 	}
 }
