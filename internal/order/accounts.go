@@ -2,6 +2,7 @@ package order
 
 import (
 	"math/bits"
+	"time"
 
 	"github.com/farad-go/farad/waiter"
 )
@@ -43,17 +44,40 @@ const (
 //  6. All tags, and with debits all starts, lie within 1<<62 of the virtual time, so they may wrap
 //     around. (TestHugeCostsAreBounded)
 type ledger struct {
-	shares // the heap has the lanes that are ready, and weights is theirs
+	family // of the tenants that are within no other
 	debit  Debit
-	debts  heap // the lanes of tenants that neither wait nor hold, and start after the virtual time
+	groups tenants // finds the tenants that others are within: see group
 
-	clock, most int64  // the time of the call, and the cap of its tenant
-	held        int64  // by all
-	looked      uint64 // the virtual time when keepNear looked
-	mean        int64  // what a permit costs on average
-	first, last *lane  // all accounts, in the order in which they began
-	spare       *lane  // a list, by account.next, of lanes that are not in use
-	spares      int
+	clock, most int64   // the time of the call, and the cap of its tenant
+	path        []Level // that of its tenant, during a call
+	asked       any     // the tenant whose line was looked for last
+	answer      *lane   // and what was found
+
+	// What above has said of the path of a tenant, from Amend to PushCapped, while no account
+	// begins or ends.
+	known   bool
+	knownOf any
+	knownIn *lane
+	knownAt int
+
+	held        int64 // by all
+	mean        int64 // what a permit costs on average
+	first, last *lane // all accounts, in the order in which they began
+	spare       [2]spares
+}
+
+// spares are lanes that are not in use: a list, by account.next. Those of groups are apart.
+type spares struct {
+	first *lane
+	n     int
+}
+
+// A family are tenants that share with each other. Its heap has the lanes that are ready, and
+// weights is theirs.
+type family struct {
+	shares
+	debts  heap   // the lanes of tenants that neither wait nor hold, and start after the virtual time
+	looked uint64 // the virtual time when keepNear looked
 }
 
 // An account is what a ledger has of a tenant, besides the share of its lane.
@@ -64,6 +88,9 @@ type account struct {
 	used    int64 // by those, since the last release: permits times nanoseconds
 	at      int64 // until when that counts
 	mean    int64 // what a permit costs on average
+
+	parent *lane  // the group that it is in, nil if it is in none
+	group  *group // nil: it is the account of a line
 
 	prev, next *lane
 }
@@ -87,9 +114,18 @@ func (g *ledger) cost(a *account, n int64) int64 {
 	return max(1, times(n, a.mean))
 }
 
+// line returns the line of a tenant, nil if it has none. A call looks for the same one several
+// times.
+func (g *ledger) line(tenant any) *lane {
+	if !same(g.asked, tenant) {
+		g.asked, g.answer = tenant, g.tenants.find(tenant)
+	}
+	return g.answer
+}
+
 // find implements policy, and so do the others.
 func (g *ledger) find(tenant any) *lane {
-	if l := g.tenants.find(tenant); l != nil && l.size > 0 {
+	if l := g.line(tenant); l != nil && l.size > 0 {
 		return l
 	}
 	return nil
@@ -97,27 +133,78 @@ func (g *ledger) find(tenant any) *lane {
 
 // open returns the lane of a tenant, which waits from now on or holds: l, or a new one if l is nil.
 func (g *ledger) open(l *lane, tenant any, weight int) *lane {
-	switch {
-	case l == nil:
-		if l = g.spare; l == nil {
-			l = &lane{account: &account{}}
-		} else {
-			g.spare = l.account.next
-			g.spares--
+	if l == nil {
+		in, most := g.within(), g.most
+		if in != nil && in.tenant == tenant {
+			most = -1 // The group has the cap.
 		}
-		l.tenant, l.share.weight, l.share.start = tenant, int64(weight), g.now
-		*l.account = account{most: g.most, mean: g.mean, at: g.clock, prev: g.last}
-		if g.last != nil {
-			g.last.account.next = l
-		} else {
-			g.first = l
-		}
-		g.last = l
+		l = g.begun(0, tenant, weight, most, in)
 		g.tenants.add(l)
-	case l.size == 0:
-		g.unready(l) // from the debts
+		g.asked, g.answer = tenant, l
+	}
+	if !l.active {
+		g.activate(l)
 	}
 	return l
+}
+
+// begun returns the lane of a new account: of a line if kind is 0, of a group if it is 1.
+func (g *ledger) begun(kind int, tenant any, weight int, most int64, in *lane) *lane {
+	g.known = false
+	s := &g.spare[kind]
+	l := s.first
+	if l == nil {
+		l = &lane{account: &account{}}
+		if kind == 1 {
+			l.account.group = &group{}
+		}
+	} else {
+		s.first = l.account.next
+		s.n--
+	}
+	*l.account = account{
+		most: most, mean: g.mean, at: g.clock, prev: g.last, parent: in, group: l.account.group,
+	}
+	l.tenant, l.share.weight, l.share.start = tenant, int64(weight), g.home(l).now
+	if g.last != nil {
+		g.last.account.next = l
+	} else {
+		g.first = l
+	}
+	g.last = l
+	return l
+}
+
+// activate notes that the tenant of l waits or holds from now on.
+func (g *ledger) activate(l *lane) {
+	for l != nil && !l.active {
+		g.unready(l) // from the debts
+		l.active = true
+		if l = l.account.parent; l != nil {
+			l.account.group.live++
+		}
+	}
+}
+
+// home returns the family that l is in.
+func (g *ledger) home(l *lane) *family {
+	if in := l.account.parent; in != nil {
+		return &in.account.group.family
+	}
+	return &g.family
+}
+
+// first returns the request that comes next in l, nil if there is none.
+func (l *lane) first() *Ticket {
+	for l.account.group != nil {
+		if l = l.account.group.next(); l == nil {
+			return nil
+		}
+	}
+	if l.size == 0 {
+		return nil
+	}
+	return l.head()
 }
 
 // amend sets the weight and the cap of l.
@@ -126,57 +213,92 @@ func (g *ledger) amend(l *lane, weight int, most int64) {
 	if x.weight == int64(weight) && l.account.most == most {
 		return
 	}
-	ready := x.place > 0 && l.size > 0
+	in, ready := l.account.parent, x.place > 0 && !l.owes
 	g.unready(l)
+	x.reweigh(weight)
+	l.account.most = most
+	g.place(l, ready)
+	g.settle(in, false)
+}
+
+func (x *share) reweigh(weight int) {
 	if x.weight != int64(weight) && x.rest > 0 { // a part of the old weight
 		x.start++
 		x.rest = 0
 	}
-	x.weight, l.account.most = int64(weight), most
-	g.place(l, ready)
+	x.weight = int64(weight)
 }
 
 // unready takes l out of the heap that it is in, if it is in one.
 func (g *ledger) unready(l *lane) {
-	switch {
-	case l.share.place == 0:
-	case l.size == 0:
-		g.debts.drop(l)
-	default:
-		g.heap.drop(l)
-		g.weights -= l.share.weight
+	if l.share.place > 0 {
+		g.drop(l)
 	}
+}
+
+func (g *ledger) drop(l *lane) {
+	f := g.home(l)
+	if l.owes {
+		l.owes = false
+		f.debts.drop(l)
+		return
+	}
+	f.heap.drop(l)
+	f.weights -= l.share.weight
+}
+
+// settle puts l, whose first request may be another one, where it belongs, and all that it is
+// within. If nothing was granted it ends where the first request is the same.
+func (g *ledger) settle(l *lane, granted bool) {
+	for l != nil {
+		in := l.account.parent
+		g.place(l, false)
+		if l = in; l != nil && !granted && l.isSettled() {
+			return
+		}
+	}
+}
+
+// isSettled reports whether l is ready with the request that comes first in it.
+func (l *lane) isSettled() bool {
+	if l.share.place == 0 || l.owes {
+		return false
+	}
+	h := l.first()
+	return h != nil && h.seq == l.share.seq
 }
 
 // place puts l where it belongs. stays says that it was ready until now.
 func (g *ledger) place(l *lane, stays bool) {
 	a, x := l.account, &l.share
-	stays = stays || x.place > 0
-	switch h := l.head(); {
-	case l.size == 0 && a.held > 0:
-		l.codel, l.newest = codel{}, false
-	case l.size == 0:
+	stays = stays || x.place > 0 && !l.owes
+	switch h := l.first(); {
+	case h == nil && a.held == 0 && (a.group == nil || a.group.live == 0):
 		g.retire(l)
+	case h == nil:
+		g.unready(l)
+		l.codel, l.newest = codel{}, false
 	case a.most >= 0 && a.held+h.w.N > a.most:
 		g.unready(l)
 	default:
+		f := g.home(l)
 		if !stays {
-			g.begin(x)
+			g.begin(f, x)
 		}
 		if x.place == 0 {
-			g.weights += x.weight
+			f.weights += x.weight
 		}
 		g.price(l, h.n)
 		x.seq = h.seq
-		g.heap.fix(l)
+		f.heap.fix(l)
 	}
 }
 
 // begin lets a lane that was not ready start at the virtual time, if it would start before. With
 // DebitGrants it always would, and nobody knows by how much: the virtual time may have wrapped.
-func (g *ledger) begin(x *share) {
-	if g.debit == DebitGrants || int64(x.start-g.now) < 0 {
-		x.start, x.rest = g.now, 0
+func (g *ledger) begin(f *family, x *share) {
+	if g.debit == DebitGrants || int64(x.start-f.now) < 0 {
+		x.start, x.rest = f.now, 0
 	}
 }
 
@@ -191,39 +313,51 @@ func (g *ledger) price(l *lane, n int64) {
 	}
 }
 
-// grant charges the tenant of l for n permits, for which l has its price.
+// grant charges the tenant of l, and all that it is within, for n permits, for which they have
+// their prices.
 func (g *ledger) grant(l *lane, n int64) {
-	a, x := l.account, &l.share
-	g.accrue(a)
-	a.held += n
 	g.held += n
-	if g.debit == DebitGrants {
-		g.serve(x)
-	} else {
-		a.charged = min(a.charged+g.cost(a, charge(n)), maxCost)
-		if int64(x.tag-g.now) > 0 {
-			g.now = x.tag
+	for ; l != nil; l = l.account.parent {
+		a, x, f := l.account, &l.share, g.home(l)
+		g.accrue(a)
+		a.held += n
+		if g.debit != DebitGrants {
+			a.charged = min(a.charged+g.cost(a, charge(n)), maxCost)
 		}
-		x.start, x.rest = x.end, x.over
-		g.keepNear()
-	}
-	for len(g.debts.lanes) > 0 && int64(g.debts.lanes[0].share.tag-g.now) <= 0 {
-		old := g.debts.lanes[0]
-		g.debts.drop(old)
-		g.forget(old)
+		if g.debit == DebitGrants && a.group == nil {
+			f.serve(x)
+		} else {
+			if int64(x.tag-f.now) > 0 {
+				f.now = x.tag
+			}
+			x.start, x.rest = x.end, x.over
+			g.keepNear(f, a.parent)
+		}
+		for len(f.debts.lanes) > 0 && int64(f.debts.lanes[0].share.tag-f.now) <= 0 {
+			g.forgive(f)
+		}
 	}
 }
 
-// keepNear keeps starts from getting so far behind the virtual time that they would seem to be
-// ahead of it. It looks at all accounts once in 1<<60 units of that: 36 years by time.
-func (g *ledger) keepNear() {
-	if g.now-g.looked < maxCost {
+// forgive forgets a debt of a family.
+func (g *ledger) forgive(f *family) {
+	l := f.debts.lanes[0]
+	f.debts.drop(l)
+	g.forget(l)
+}
+
+// keepNear keeps the starts in the family of a group from getting so far behind its virtual time
+// that they would seem to be ahead of it. It looks at all accounts once in 1<<60 units of that: 36
+// years by time.
+func (g *ledger) keepNear(f *family, in *lane) {
+	if f.now-f.looked < maxCost {
 		return
 	}
-	g.looked = g.now
+	f.looked = f.now
 	for l := g.first; l != nil; l = l.account.next {
-		if x := &l.share; x.place == 0 && int64(x.start-g.now) < -maxCost {
-			x.start, x.rest = g.now-maxCost, 0
+		x := &l.share
+		if l.account.parent == in && x.place == 0 && int64(x.start-f.now) < -maxCost {
+			x.start, x.rest = f.now-maxCost, 0
 		}
 	}
 }
@@ -239,36 +373,51 @@ func (g *ledger) accrue(a *account) {
 // giveBack takes n permits from the tenant of l, which have cost so much. It reports whether that
 // tenant held them.
 func (g *ledger) giveBack(l *lane, n, cost int64, reported bool) bool {
-	a := l.account
-	if n > a.held {
+	if n > l.account.held {
 		return false
 	}
-	if g.debit != DebitGrants {
-		g.accrue(a)
-		hi, lo := bits.Mul64(uint64(a.charged), uint64(n))
-		paid, _ := bits.Div64(hi, lo, uint64(a.held))
-		switch {
-		case g.debit == DebitTime:
-			cost, a.used = a.used, 0
-		case !reported:
-			cost = int64(paid)
-		}
-		cost = min(cost, maxCost)
-		a.charged -= int64(paid)
-		g.debitTo(&l.share, cost-int64(paid))
-		if g.debit == DebitTime || reported {
-			average(&a.mean, cost/n, 8)
-			average(&g.mean, cost/n, 32)
-		}
-	}
-	a.held -= n
 	g.held -= n
-	g.place(l, false)
+	for line := l; l != nil; {
+		a := l.account
+		if g.debit != DebitGrants {
+			cost := g.repay(l, n, cost, reported)
+			if l == line && (g.debit == DebitTime || reported) {
+				average(&g.mean, cost/n, 32)
+			}
+		}
+		a.held -= n
+		in := a.parent
+		if g.debit != DebitGrants || !l.isSettled() {
+			g.place(l, false)
+		}
+		l = in
+	}
 	return true
 }
 
+// repay debits what n permits have cost, instead of what they were charged, and returns it.
+func (g *ledger) repay(l *lane, n, cost int64, reported bool) int64 {
+	a := l.account
+	g.accrue(a)
+	hi, lo := bits.Mul64(uint64(a.charged), uint64(n))
+	paid, _ := bits.Div64(hi, lo, uint64(a.held))
+	switch {
+	case g.debit == DebitTime:
+		cost, a.used = a.used, 0
+	case !reported:
+		cost = int64(paid)
+	}
+	cost = min(cost, maxCost)
+	a.charged -= int64(paid)
+	g.home(l).debitTo(&l.share, cost-int64(paid))
+	if g.debit == DebitTime || reported {
+		average(&a.mean, cost/n, 8)
+	}
+	return cost
+}
+
 // debitTo moves the start of a lane by a cost, which may be negative.
-func (g *ledger) debitTo(x *share, cost int64) {
+func (f *family) debitTo(x *share, cost int64) {
 	cost += x.rest
 	by, rest := cost/x.weight, cost%x.weight
 	if rest < 0 {
@@ -276,8 +425,8 @@ func (g *ledger) debitTo(x *share, cost int64) {
 		rest += x.weight
 	}
 	x.start, x.rest = x.start+uint64(by), rest
-	if ahead := int64(x.start - g.now); ahead > maxCost || ahead < -maxCost {
-		x.start, x.rest = g.now+uint64(max(-maxCost, min(ahead, maxCost))), 0
+	if ahead := int64(x.start - f.now); ahead > maxCost || ahead < -maxCost {
+		x.start, x.rest = f.now+uint64(max(-maxCost, min(ahead, maxCost))), 0
 	}
 }
 
@@ -291,24 +440,35 @@ func average(mean *int64, sample, part int64) {
 }
 
 // retire keeps l, whose tenant neither waits nor holds, until the virtual time has reached its
-// start.
+// start. Who is within it owes nothing any more.
 func (g *ledger) retire(l *lane) {
-	x := &l.share
+	a, x := l.account, &l.share
+	g.unready(l)
 	l.codel, l.newest = codel{}, false
+	if a.group != nil {
+		a.group.close(g)
+	}
+	if l.active && a.parent != nil {
+		a.parent.account.group.live--
+	}
+	l.active = false
 	x.tag, x.seq = x.start, 0
 	if x.rest > 0 {
 		x.tag++
 	}
-	if int64(x.tag-g.now) <= 0 {
+	f := g.home(l)
+	if int64(x.tag-f.now) <= 0 {
 		g.forget(l)
 		return
 	}
-	g.debts.fix(l)
+	l.owes = true
+	f.debts.fix(l)
 }
 
 // forget ends the account of l, which is in no heap.
 func (g *ledger) forget(l *lane) {
-	a := l.account
+	a, kind := l.account, 0
+	g.known = false
 	if a.prev != nil {
 		a.prev.account.next = a.next
 	} else {
@@ -319,26 +479,42 @@ func (g *ledger) forget(l *lane) {
 	} else {
 		g.last = a.prev
 	}
-	g.tenants.remove(l)
-	*a = account{}
+	if a.group == nil {
+		g.tenants.remove(l)
+		if g.answer == l {
+			g.answer = nil
+		}
+	} else {
+		g.groups.remove(l)
+		kind = 1
+	}
+	*a = account{group: a.group}
 	*l = lane{account: a}
-	if g.spares < minLanes {
-		a.next, g.spare = g.spare, l
-		g.spares++
+	if s := &g.spare[kind]; s.n < minLanes {
+		a.next, s.first = s.first, l
+		s.n++
 	}
 }
 
 func (g *ledger) join(l *lane, t *Ticket, tenant any, weight int) {
 	if l == nil {
-		l = g.open(g.tenants.find(tenant), tenant, weight)
+		l = g.open(g.line(tenant), tenant, weight)
 	}
 	l.push(t)
 	if l.head() == t {
-		g.place(l, false)
+		g.settle(l, false)
 	}
 }
 
-func (g *ledger) changed(l *lane) { g.place(l, false) }
+func (g *ledger) next() *lane {
+	l := g.family.next()
+	for l != nil && l.account.group != nil {
+		l = l.account.group.next()
+	}
+	return l
+}
+
+func (g *ledger) changed(l *lane) { g.settle(l, false) }
 
 func (g *ledger) leave(t *Ticket, served bool) {
 	l := t.lane
@@ -346,12 +522,9 @@ func (g *ledger) leave(t *Ticket, served bool) {
 		g.grant(l, t.w.N)
 	}
 	head := l.head() == t
-	if l.size == 1 {
-		g.unready(l)
-	}
 	l.unlink(t)
 	if head || l.size == 0 {
-		g.place(l, false)
+		g.settle(l, served)
 	}
 }
 
@@ -361,22 +534,39 @@ func (g *ledger) idle() {
 		return
 	}
 	if len(g.debts.lanes) > few { // at once: the caller holds a lock
-		*g = ledger{debit: g.debit, mean: g.mean, spare: g.spare, spares: g.spares, shares: shares{heap: g.heap}}
+		*g = ledger{debit: g.debit, mean: g.mean, spare: g.spare, family: family{shares: shares{heap: g.heap}}}
 	}
 	for len(g.debts.lanes) > 0 {
-		l := g.debts.lanes[0]
-		g.debts.drop(l)
-		g.forget(l)
+		g.forgive(&g.family)
 	}
 	g.now, g.looked = 0, 0
 }
 
-// needed is that of shares, of which a lane that is not ready has no part yet.
+// needed is that of shares at each level, of which a lane that is not ready has no part yet.
 func (g *ledger) needed(l *lane, tenant any, weight int, n, total float64) float64 {
-	if l != nil && l.share.place == 0 {
-		return g.shares.needed(nil, tenant, weight, l.ahead()+n, total)
+	need, w := l.ahead()+n, int64(weight)
+	if l == nil {
+		l = g.line(tenant)
 	}
-	return g.shares.needed(l, tenant, weight, n, total)
+	in, i := g.above(l)
+	if l == nil && i > 0 { // What does not exist yet will be alone in it.
+		w = int64(g.path[i-1].Weight)
+	}
+	for {
+		f := &g.family
+		if in != nil {
+			f = &in.account.group.family
+		}
+		weights := f.weights + w
+		if l != nil && l.share.place > 0 && !l.owes {
+			weights -= l.share.weight
+		}
+		need *= float64(weights) / float64(w)
+		if in == nil {
+			return min(need, total+n)
+		}
+		l, w, in = in, in.share.weight, in.account.parent
+	}
 }
 
 func (g *ledger) all() (all []*lane) {
@@ -388,46 +578,122 @@ func (g *ledger) all() (all []*lane) {
 	return all
 }
 
-// Amend sets the weight and the cap of a tenant that waits or holds permits. The requests that wait
-// for more than its cap it ends with [waiter.TooLarge].
-func (o *Order) Amend(by *By, most int64, wake *waiter.WakeList) {
-	l := o.ledger.tenants.find(by.Tenant)
-	if l == nil {
+// A Claim is who asks an Order with accounts.
+type Claim struct {
+	By
+	Most int64 // how many permits the tenant may hold; negative: any number
+
+	// Path is the tenant and those that it is within, the nearest first. It is empty if tenants are
+	// flat. The Order keeps none of it after a call.
+	Path []Level
+}
+
+// Amend sets the weights and the caps of a tenant that waits or holds permits, and of those that it
+// is within. The requests that wait for more than such a cap it ends with [waiter.TooLarge].
+func (o *Order) Amend(c *Claim, wake *waiter.WakeList) {
+	g := o.ledger
+	l := g.line(c.Tenant)
+	if len(c.Path) == 0 {
+		o.amend(l, c.Weight, c.Most, wake)
 		return
 	}
-	smaller := most >= 0 && (l.account.most < 0 || most < l.account.most)
-	o.ledger.amend(l, by.Weight, most)
-	if smaller {
-		o.endIn(l, most, waiter.TooLarge, wake)
+	g.path, g.known = c.Path, false
+	in, i := g.above(l)
+	g.path = nil
+	if l != nil && i > 0 || in == nil {
+		o.amend(l, c.Weight, c.Most, wake)
+	}
+	for walks := true; i < len(c.Path); i++ {
+		v := &c.Path[i]
+		if walks = walks && in != nil && in.tenant == v.Tenant; !walks {
+			in = g.groups.find(v.Tenant)
+		}
+		next := (*lane)(nil)
+		if in != nil {
+			next = in.account.parent
+		}
+		if o.amend(in, v.Weight, v.Most, wake) {
+			walks = false // What is above may have ended with the requests.
+		}
+		in = next
 	}
 }
 
+// amend reports whether it has ended requests, maybe.
+func (o *Order) amend(l *lane, weight int, most int64, wake *waiter.WakeList) bool {
+	if l == nil {
+		return false
+	}
+	smaller := most >= 0 && (l.account.most < 0 || most < l.account.most)
+	o.ledger.amend(l, weight, most)
+	switch {
+	case !smaller:
+	case l.account.group == nil:
+		o.endIn(l, most, waiter.TooLarge, wake)
+	default:
+		for _, line := range o.policy.all() {
+			if line.isWithin(l) {
+				o.endIn(line, most, waiter.TooLarge, wake)
+			}
+		}
+	}
+	return smaller
+}
+
 // Take takes n permits for a tenant, if no other request is ready, none of its own waits, and its
-// cap allows that. The permits are free.
-func (o *Order) Take(by *By, most, n, now int64) bool {
+// cap and those of the tenants that it is within allow that. The permits are free.
+func (o *Order) Take(c *Claim, n, now int64) bool {
 	g := o.ledger
-	g.clock, g.most = now, most
-	l, held := g.tenants.find(by.Tenant), int64(0)
+	if len(g.heap.lanes) > 0 {
+		return false
+	}
+	l, held := g.line(c.Tenant), int64(0)
 	if l != nil {
 		held = l.account.held
 	}
-	if len(g.heap.lanes) > 0 || l != nil && l.size > 0 || most >= 0 && held+n > most {
+	if l != nil && l.size > 0 || c.Most >= 0 && held+n > c.Most {
 		return false
 	}
-	l = g.open(l, by.Tenant, by.Weight)
-	g.begin(&l.share)
-	g.price(l, charge(n))
+	g.clock, g.most = now, c.Most
+	if len(c.Path) > 0 {
+		g.path, g.known = c.Path, false
+		if !g.allow(l, n) {
+			g.path = nil
+			return false
+		}
+	}
+	l = g.open(l, c.Tenant, c.Weight)
+	g.path = nil
+	for x := l; x != nil; x = x.account.parent {
+		g.begin(g.home(x), &x.share)
+		g.price(x, charge(n))
+	}
 	g.grant(l, n)
 	return true
 }
 
-// PushCapped is Push of a request of a tenant that may hold so many permits, at least those of the
-// request.
-func (o *Order) PushCapped(
-	w *waiter.Waiter, by *By, most, now int64, wake *waiter.WakeList,
-) (*Ticket, waiter.Outcome) {
-	o.ledger.clock, o.ledger.most = now, most
-	return o.Push(w, by, now, false, wake)
+// PushCapped is Push of a request that is for at most the caps that c has.
+func (o *Order) PushCapped(w *waiter.Waiter, c *Claim, now int64, wake *waiter.WakeList) (*Ticket, waiter.Outcome) {
+	g := o.ledger
+	g.clock, g.most = now, c.Most
+	if len(c.Path) > 0 {
+		g.path = c.Path
+		if g.forbid(g.line(c.Tenant), w.N) {
+			g.path = nil
+			return nil, waiter.TooLarge
+		}
+	}
+	t, outcome := o.Push(w, &c.By, now, false, wake)
+	g.path, g.known = nil, false
+	return t, outcome
+}
+
+// DelayOf is Delay of a request of c.
+func (o *Order) DelayOf(c *Claim, n int64) time.Duration {
+	o.ledger.path, o.ledger.known = c.Path, false
+	d := o.Delay(c.Tenant, c.Weight, n)
+	o.ledger.path = nil
+	return d
 }
 
 // Clocked reports whether any of the times that an Order with accounts gets are used.
@@ -461,7 +727,7 @@ func (o *Order) PopFit(free, now int64, wake *waiter.WakeList) (w *waiter.Waiter
 func (o *Order) Return(tenant any, n, cost, now int64) bool {
 	g := o.ledger
 	g.clock = now
-	l := g.tenants.find(tenant)
+	l := g.line(tenant)
 	if l == nil || !g.giveBack(l, n, max(cost, 0), cost >= 0) {
 		return false
 	}
@@ -473,7 +739,7 @@ func (o *Order) Return(tenant any, n, cost, now int64) bool {
 
 // Held returns how many permits a tenant holds.
 func (o *Order) Held(tenant any) int64 {
-	if l := o.ledger.tenants.find(tenant); l != nil {
+	if l := o.ledger.line(tenant); l != nil {
 		return l.account.held
 	}
 	return 0

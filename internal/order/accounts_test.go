@@ -262,7 +262,7 @@ func (k *bank) ended(wake *waiter.WakeList, asks []*ask, outcome waiter.Outcome)
 
 func (k *bank) amend(tenant int) {
 	var wake waiter.WakeList
-	k.order.Amend(k.by(tenant), k.most[tenant], &wake)
+	k.order.amendBy(k.by(tenant), k.most[tenant], &wake)
 	k.ended(&wake, k.book.amend(tenant, k.weights[tenant], k.most[tenant]), waiter.TooLarge)
 }
 
@@ -275,7 +275,7 @@ func (k *bank) ask(tenant int, n int64) {
 		return
 	}
 	if n <= k.free {
-		took := k.order.Take(k.by(tenant), most, n, k.clock)
+		took := k.order.takeBy(k.by(tenant), most, n, k.clock)
 		require.Equal(k.t, k.book.take(tenant, k.weights[tenant], most, n, k.clock), took)
 		if took {
 			k.free -= n
@@ -285,7 +285,7 @@ func (k *bank) ask(tenant int, n int64) {
 	}
 	a.w.Arm(nil)
 	var wake waiter.WakeList
-	ticket, outcome := k.order.PushCapped(&a.w, k.by(tenant), most, k.clock, &wake)
+	ticket, outcome := k.order.pushBy(&a.w, k.by(tenant), most, k.clock, &wake)
 	require.Equal(k.t, waiter.Pending, outcome)
 	a.ticket = ticket
 	k.book.push(a, k.weights[tenant], most, k.clock)
@@ -423,4 +423,16 @@ func FuzzAccounts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, debit uint8, data []byte) {
 		newBank(t, Debit(debit%3)).run(data[:min(len(data), 2000)])
 	})
+}
+
+func (o *Order) takeBy(by *By, most, n, now int64) bool {
+	return o.Take(&Claim{By: *by, Most: most}, n, now)
+}
+
+func (o *Order) pushBy(w *waiter.Waiter, by *By, most, now int64, wake *waiter.WakeList) (*Ticket, waiter.Outcome) {
+	return o.PushCapped(w, &Claim{By: *by, Most: most}, now, wake)
+}
+
+func (o *Order) amendBy(by *By, most int64, wake *waiter.WakeList) {
+	o.Amend(&Claim{By: *by, Most: most}, wake)
 }

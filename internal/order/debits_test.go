@@ -59,14 +59,14 @@ func (k *till) ask(tenant any) {
 	if c, ok := k.caps[tenant]; ok {
 		most = c
 	}
-	if j.w.N <= k.free && k.order.Take(by, most, j.w.N, k.now) {
+	if j.w.N <= k.free && k.order.takeBy(by, most, j.w.N, k.now) {
 		k.grant(j)
 		return
 	}
 	j.w.Arm(nil)
 	k.jobs[&j.w] = j
 	var wake waiter.WakeList
-	_, outcome := k.order.PushCapped(&j.w, by, most, k.now, &wake)
+	_, outcome := k.order.pushBy(&j.w, by, most, k.now, &wake)
 	require.Equal(k.t, waiter.Pending, outcome)
 	k.serve()
 }
@@ -211,9 +211,9 @@ func TestDebitsDifferByWhatIsHeld(t *testing.T) {
 func TestDebitsAreExact(t *testing.T) {
 	o := New(Config{Shares: true, Accounts: true, Debit: DebitTime})
 	by := &By{Tenant: "one", Weight: 3}
-	require.True(t, o.Take(&By{Tenant: "other", Weight: 1}, -1, 1, 0)) // or all would be forgotten
+	require.True(t, o.takeBy(&By{Tenant: "other", Weight: 1}, -1, 1, 0)) // or all would be forgotten
 	for _, n := range []int64{1, 2, 4} {
-		require.True(t, o.Take(by, -1, n, 10*n)) // at 10, 20, 40
+		require.True(t, o.takeBy(by, -1, n, 10*n)) // at 10, 20, 40
 	}
 	require.False(t, o.Return("one", 8, -1, 100), "it holds seven")
 	for i, n := range []int64{4, 1, 2} {
@@ -263,7 +263,7 @@ func TestACapThatGrowsIsNoCredit(t *testing.T) {
 	before := k.used["capped"]
 	k.caps["capped"] = -1
 	var wake waiter.WakeList
-	k.order.Amend(&By{Tenant: "capped", Weight: 1}, -1, &wake)
+	k.order.amendBy(&By{Tenant: "capped", Weight: 1}, -1, &wake)
 	k.run(100 * time.Millisecond)
 	require.InDelta(t, 500, (k.used["capped"]-before)/float64(time.Millisecond), 20)
 }
@@ -289,7 +289,7 @@ func TestAccountsLeaveNothingBehind(t *testing.T) {
 		use := func(i int) {
 			now += 1000
 			by := &By{Tenant: i, Weight: 1}
-			require.True(t, o.Take(by, -1, 1, now))
+			require.True(t, o.takeBy(by, -1, 1, now))
 		}
 		before := inUse()
 		const n = 50_000
@@ -328,10 +328,10 @@ func TestAccountsAllocateNothing(t *testing.T) {
 				w, by := &waiters[i], &By{Tenant: tenants[i%4], Weight: 1 + i%4}
 				w.N = 1
 				if i == 0 {
-					o.Take(by, 4, 1, now)
+					o.takeBy(by, 4, 1, now)
 					continue
 				}
-				o.PushCapped(w, by, 4, now, &wake)
+				o.pushBy(w, by, 4, now, &wake)
 			}
 			for i := 1; i < len(waiters); i++ {
 				w, tenant := o.PopFit(1, now, &wake)
@@ -351,11 +351,11 @@ func TestHugeCostsAreBounded(t *testing.T) {
 		o := New(Config{Shares: true, Accounts: true, Debit: debit})
 		g := o.ledger
 		dear, other := &By{Tenant: "dear", Weight: 1}, &By{Tenant: "other", Weight: MaxWeight}
-		require.True(t, o.Take(other, -1, 1, 0)) // so that nothing is forgotten
+		require.True(t, o.takeBy(other, -1, 1, 0)) // so that nothing is forgotten
 		now := int64(0)
 		for round := range 108 { // Then the virtual time has gone three quarters round, by grants.
-			require.True(t, o.Take(dear, -1, 1<<58, now))
-			require.True(t, o.Take(dear, -1, 1, now))
+			require.True(t, o.takeBy(dear, -1, 1<<58, now))
+			require.True(t, o.takeBy(dear, -1, 1, now))
 			now += math.MaxInt64 / 8
 			require.True(t, o.Return("dear", 1<<58, math.MaxInt64, now))
 			require.True(t, o.Return("dear", 1, math.MaxInt64, now))
@@ -374,7 +374,7 @@ func TestHugeCostsAreBounded(t *testing.T) {
 		var w [2]waiter.Waiter
 		for i, by := range []*By{dear, other} {
 			w[i].N = 1
-			_, outcome := o.PushCapped(&w[i], by, -1, now, &wake)
+			_, outcome := o.pushBy(&w[i], by, -1, now, &wake)
 			require.Equal(t, waiter.Pending, outcome)
 		}
 		first, _ := o.PopFit(1, now, &wake)
@@ -393,7 +393,7 @@ func TestDebtsAreForgottenWhenAllIsIdle(t *testing.T) {
 	for _, n := range []int{1, few, few + 1, 10 * few} {
 		o := New(Config{Shares: true, Accounts: true, Debit: DebitCost})
 		for i := range n {
-			require.True(t, o.Take(&By{Tenant: i, Weight: 1}, -1, 1, 0))
+			require.True(t, o.takeBy(&By{Tenant: i, Weight: 1}, -1, 1, 0))
 		}
 		for i := range n {
 			require.NotNil(t, o.ledger.first)
@@ -402,8 +402,8 @@ func TestDebtsAreForgottenWhenAllIsIdle(t *testing.T) {
 		require.Empty(t, unsound(o))
 		require.Nil(t, o.ledger.first)
 		require.Zero(t, o.ledger.now)
-		require.LessOrEqual(t, o.ledger.spares, minLanes)
-		require.True(t, o.Take(&By{Tenant: 0, Weight: 1}, -1, 1, 0))
+		require.LessOrEqual(t, o.ledger.spare[0].n, minLanes)
+		require.True(t, o.takeBy(&By{Tenant: 0, Weight: 1}, -1, 1, 0))
 		require.True(t, o.Return(0, 1, 1, 0))
 	}
 }
@@ -442,11 +442,11 @@ func TestAccountsHaveLines(t *testing.T) {
 	push := func(i int, tenant any, now int64) waiter.Outcome {
 		w[i].N = 1
 		w[i].Arm(nil)
-		_, outcome := o.PushCapped(&w[i], &By{Tenant: tenant, Weight: 1}, -1, now, &wake)
+		_, outcome := o.pushBy(&w[i], &By{Tenant: tenant, Weight: 1}, -1, now, &wake)
 		return outcome
 	}
-	require.False(t, o.Take(&By{Tenant: "a", Weight: 1}, 0, 1, 0), "a cap of nothing")
-	require.True(t, o.Take(&By{Tenant: "a", Weight: 1}, -1, 1, 0))
+	require.False(t, o.takeBy(&By{Tenant: "a", Weight: 1}, 0, 1, 0), "a cap of nothing")
+	require.True(t, o.takeBy(&By{Tenant: "a", Weight: 1}, -1, 1, 0))
 	require.Equal(t, waiter.Pending, push(0, "a", 0))
 	require.Equal(t, waiter.Pending, push(1, "a", 0))
 	require.Equal(t, waiter.QueueFull, push(2, "a", 0))
@@ -458,7 +458,7 @@ func TestAccountsHaveLines(t *testing.T) {
 	for _, holds := range []bool{true, false} {
 		o = New(Config{Shares: true, Accounts: true, Queue: Queue{Shed: ShedAdaptiveLIFO, Target: 90, Interval: 100}})
 		if holds {
-			require.True(t, o.Take(&By{Tenant: "a", Weight: 1}, -1, 1, 0))
+			require.True(t, o.takeBy(&By{Tenant: "a", Weight: 1}, -1, 1, 0))
 		}
 		pop := func(now int64) *waiter.Waiter {
 			first, tenant := o.PopFit(1, now, &wake)

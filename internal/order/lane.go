@@ -34,7 +34,9 @@ type lane struct {
 	since   int64 // when it began not to be empty
 	codel   codel
 	account *account // of a ledger only
-	_       [8]byte  // 192 bytes are three lines of the cache, 184 are parts of four
+	active  bool     // of a ledger: it waits or holds, or somebody within it does
+	owes    bool     // of a ledger: it is in the debts
+	_       [6]byte  // 192 bytes are three lines of the cache, 184 are parts of four
 }
 
 // head returns the ticket that comes next in a lane that is not empty.

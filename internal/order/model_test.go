@@ -601,10 +601,67 @@ func (s *shares) unsound() string {
 }
 
 func (g *ledger) unsound() string {
-	weights, held, n := int64(0), int64(0), 0
-	for _, h := range []heap{g.heap, g.debts} {
+	held, n := int64(0), 0
+	if why := g.family.unsound(g, nil); why != "" {
+		return why
+	}
+	for l := g.first; l != nil; l = l.account.next {
+		a, x, f := l.account, &l.share, g.home(l)
+		n++
+		switch h := l.first(); {
+		case a.group == nil && g.tenants.find(l.tenant) != l || a.group != nil && g.groups.find(l.tenant) != l:
+			return "a tenant does not find its lane"
+		case h != nil && (a.most < 0 || a.held+h.w.N <= a.most):
+			if l.owes || x.place == 0 || f.heap.lanes[x.place-1] != l || x.seq != h.seq || !l.active {
+				return "a lane is ready, and not in the heap"
+			}
+		case h == nil && a.held == 0 && (a.group == nil || a.group.live == 0):
+			if !l.owes || f.debts.lanes[x.place-1] != l || int64(x.tag-f.now) <= 0 || l.active {
+				return "an account is kept for nothing"
+			}
+		case x.place != 0 || !l.active:
+			return "a lane is in a heap, and not ready"
+		}
+		if a.group == nil {
+			held += a.held
+		} else if why := a.group.unsound(g, l); why != "" {
+			return why
+		}
+	}
+	switch {
+	case n != len(g.tenants.lanes)+len(g.tenants.old)+len(g.groups.lanes)+len(g.groups.old):
+		return "an account is not in the list"
+	case held != g.held:
+		return "the sums are wrong"
+	case g.path != nil:
+		return "a call left its path behind"
+	}
+	for kind, s := range g.spare {
+		spares := 0
+		for l := s.first; l != nil; l = l.account.next {
+			a := l.account
+			clean := *l == lane{account: a} && *a == account{next: a.next, group: a.group}
+			if !clean || (a.group != nil) != (kind == 1) {
+				return "a spare lane remembers something"
+			}
+			if gr := a.group; gr != nil && (gr.live != 0 || gr.now != 0 || gr.looked != 0 || gr.weights != 0 ||
+				len(gr.heap.lanes) > 0 || len(gr.debts.lanes) > 0) {
+				return "a spare group remembers something"
+			}
+			spares++
+		}
+		if spares != s.n || spares > minLanes {
+			return "too many spare lanes"
+		}
+	}
+	return ""
+}
+
+// unsound returns what is wrong with the family within a lane, or at the top if that is nil.
+func (f *family) unsound(g *ledger, in *lane) string {
+	for _, h := range []heap{f.heap, f.debts} {
 		for i, l := range h.lanes {
-			if l.share.place != i+1 || i > 0 && l.before(h.lanes[(i-1)/2]) {
+			if l.share.place != i+1 || i > 0 && l.before(h.lanes[(i-1)/2]) || l.account.parent != in {
 				return "a heap is out of order"
 			}
 		}
@@ -614,40 +671,27 @@ func (g *ledger) unsound() string {
 			}
 		}
 	}
+	weights, held, live := int64(0), int64(0), 0
 	for l := g.first; l != nil; l = l.account.next {
-		a, x := l.account, &l.share
-		n, held = n+1, held+a.held
-		switch ready := l.size > 0 && (a.most < 0 || a.held+l.head().w.N <= a.most); {
-		case g.tenants.find(l.tenant) != l:
-			return "a tenant does not find its lane"
-		case ready && g.heap.lanes[x.place-1] != l:
-			return "a lane is ready, and not in the heap"
-		case ready:
-			weights += x.weight
-		case l.size == 0 && a.held == 0:
-			if g.debts.lanes[x.place-1] != l || int64(x.tag-g.now) <= 0 {
-				return "an account is kept for nothing"
-			}
-		case x.place != 0:
-			return "a lane is in a heap, and not ready"
+		if l.account.parent != in {
+			continue
+		}
+		if l.share.place > 0 && !l.owes {
+			weights += l.share.weight
+		}
+		if l.active {
+			live++
+		}
+		held += l.account.held
+		if g.debit == DebitGrants && int64(l.share.start-f.now) > 0 {
+			return "a lane starts after the virtual time"
 		}
 	}
 	switch {
-	case n != len(g.tenants.lanes)+len(g.tenants.old):
-		return "an account is not in the list"
-	case held != g.held || weights != g.weights:
-		return "the sums are wrong"
-	}
-	spares := 0
-	for l := g.spare; l != nil; l = l.account.next {
-		a := l.account
-		if *l != (lane{account: a}) || *a != (account{next: a.next}) {
-			return "a spare lane remembers something"
-		}
-		spares++
-	}
-	if spares != g.spares || spares > minLanes {
-		return "too many spare lanes"
+	case weights != f.weights:
+		return "the weights do not add up"
+	case in != nil && (held != in.account.held || live != in.account.group.live):
+		return "a group does not know what is within it"
 	}
 	return ""
 }

@@ -102,7 +102,7 @@ func (b *bounds) push(tenant int, n int64) *claim {
 	var wake waiter.WakeList
 	by := &By{Tenant: tenant, Weight: int(c.weight)}
 	if b.order.ledger != nil {
-		b.order.Amend(by, -1, &wake)
+		b.order.amendBy(by, -1, &wake)
 	}
 	ticket, outcome := b.order.Push(&c.w, by, 0, true, &wake)
 	require.Equal(b.t, waiter.Pending, outcome)

@@ -6,14 +6,16 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/observed/text"
 	"github.com/farad-go/farad/internal/order"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
-// An accounts is the policy of [WithMaxInUse] and [WithDebit]: WithShares with an account for each
-// tenant that waits or holds permits. The permits are its own, and the engine of the semaphore has
-// none. So the fast paths of the semaphore always fail, and cost what they cost without accounts.
+// An accounts is the policy of [WithMaxInUse], [WithDebit] and [WithParent]: WithShares with an
+// account for each tenant that waits or holds permits. The permits are its own, and the engine of
+// the semaphore has none. So the fast paths of the semaphore always fail, and cost what they cost
+// without accounts.
 //
 // All that happens is one step under mu. So the rules are those of the order.
 //
@@ -32,6 +34,7 @@ type accounts struct {
 	s        *Semaphore
 	order    *order.Order           // guarded by mu, but for Check, Weigh and RefusesLate
 	maxInUse func(tenant any) int64 // nil: nobody has a cap
+	parent   func(tenant any) any   // nil: tenants are flat
 
 	mu         xsync.Mutex
 	size, free int64 // guarded by mu; free is negative while more are held
@@ -42,11 +45,11 @@ type accounts struct {
 
 func newAccounts(s *Semaphore, n int64, o *options) *accounts {
 	if !o.order.Shares {
-		panic("semaphore: WithMaxInUse or WithDebit without WithShares")
+		panic("semaphore: WithMaxInUse, WithDebit or WithParent without WithShares")
 	}
 	o.order.Accounts = true
 	n = min(n, MaxPermits)
-	return &accounts{s: s, order: newOrder(o), maxInUse: o.maxInUse, size: n, free: n}
+	return &accounts{s: s, order: newOrder(o), maxInUse: o.maxInUse, parent: o.parent, size: n, free: n}
 }
 
 // accounts returns the policy of s if it keeps accounts, nil otherwise.
@@ -57,26 +60,91 @@ func (s *Semaphore) accounts() *accounts {
 
 // An asker is who asks for permits.
 type asker struct {
-	order.By
-	most int64 // how many the tenant may hold; negative: any number
-	work bool  // the deadline is that of the work, too
-	seen int64 // what updates was before
+	order.Claim
+	least int64 // the least of the caps on its path; negative: there is none
+	work  bool  // the deadline is that of the work, too
+	seen  int64 // what updates was before
+	path  *path // what Claim.Path is a part of; nil: tenants are flat
 }
 
-// ask returns who asks.
-func (a *accounts) ask(tenant any) (w asker) {
+// maxDepth is how many tenants a path has at most: a tenant, its parent, and so on.
+const maxDepth = 8
+
+type path [maxDepth]order.Level
+
+var paths = xsync.Pool{New: func() any { return new(path) }}
+
+// ask sets w, which is zero, to who asks. Its user calls done when it is not needed any more.
+func (a *accounts) ask(w *asker, tenant any) {
 	w.Tenant = tenant
-	a.askAgain(&w)
-	return w
+	a.askAgain(w)
+}
+
+func (w *asker) done() {
+	if w.path != nil {
+		w.putPath()
+	}
+}
+
+func (w *asker) putPath() {
+	clear(w.Path)
+	paths.Put(w.path)
+	w.path, w.Path = nil, nil
 }
 
 // askAgain asks the functions of the options.
 func (a *accounts) askAgain(w *asker) {
-	w.seen, w.most = a.updates.Load(), -1 // first: invariant 4
-	w.Weight = a.order.Weigh(w.Tenant)
-	if a.maxInUse != nil {
-		w.most = a.maxInUse(w.Tenant)
+	w.seen = a.updates.Load() // first: invariant 4
+	w.Weight, w.Most = a.order.Weigh(w.Tenant), a.mostOf(w.Tenant)
+	w.least = w.Most
+	if a.parent != nil {
+		a.askPath(w)
 	}
+}
+
+func (a *accounts) mostOf(tenant any) int64 {
+	if a.maxInUse == nil {
+		return -1
+	}
+	return a.maxInUse(tenant)
+}
+
+// askPath asks for the tenants that w is within. It panics if there is no end of them.
+func (a *accounts) askPath(w *asker) {
+	if w.path == nil {
+		w.path = paths.Get().(*path)
+	}
+	w.Path = append(w.path[:0], order.Level{Tenant: w.Tenant, Weight: w.Weight, Most: w.Most})
+	for tenant := w.Tenant; tenant != nil; {
+		tenant = a.parent(tenant)
+		if tenant == nil {
+			break
+		}
+		a.order.Check(tenant)
+		if len(w.Path) == maxDepth {
+			panic(endless(w.Path, tenant))
+		}
+		v := order.Level{Tenant: tenant, Weight: a.order.Weigh(tenant), Most: a.mostOf(tenant)}
+		w.Path = append(w.Path, v)
+		if v.Most >= 0 && (w.least < 0 || v.Most < w.least) {
+			w.least = v.Most
+		}
+	}
+}
+
+// endless is the panic text for a path that does not end before its next tenant.
+func endless(path []order.Level, next any) string {
+	msg := "semaphore: the tenant " + text.Tenant(path[0].Tenant)
+	for i, v := range path {
+		switch {
+		case v.Tenant != next:
+		case i == 0:
+			return msg + " is within itself"
+		default:
+			return msg + " is within " + text.Tenant(next) + ", which is within itself"
+		}
+	}
+	return msg + " is within more than " + strconv.Itoa(maxDepth-1) + " others"
 }
 
 // lock takes mu when what w says is up to date.
@@ -165,9 +233,9 @@ func (a *accounts) takeLocked(w *asker, n, now int64) waiter.Outcome {
 	switch {
 	case a.closed:
 		return waiter.Closed
-	case n > a.size, w.most >= 0 && n > w.most:
+	case n > a.size, w.least >= 0 && n > w.least:
 		return waiter.TooLarge
-	case n > a.free || !a.order.Take(&w.By, w.most, n, now):
+	case n > a.free || !a.order.Take(&w.Claim, n, now):
 		return waiter.Pending
 	}
 	a.free -= n
@@ -190,9 +258,9 @@ func (a *accounts) enqueue(w *waiter.Waiter, by *asker) (ticket *order.Ticket, o
 	if by.work {
 		by.Permits = a.size
 	}
-	a.order.Amend(&by.By, by.most, &g.ended)
+	a.order.Amend(&by.Claim, &g.ended)
 	if o = a.takeLocked(by, w.N, now); o == waiter.Pending {
-		ticket, o = a.order.PushCapped(w, &by.By, by.most, now, &g.ended)
+		ticket, o = a.order.PushCapped(w, &by.Claim, now, &g.ended)
 	}
 	if a.serveLocked(now, w, &g) {
 		o = waiter.Granted
@@ -270,15 +338,18 @@ func (l accountLine) GiveBack(n int64) bool { return l.a.giveBack(l.tenant, n, -
 // acquire takes n permits, n > 0, for a tenant, and waits for them until ctx is done or, if d > 0,
 // for d.
 func (a *accounts) acquire(ctx context.Context, d time.Duration, tenant any, n int64) error {
-	w := a.ask(tenant)
-	switch o := a.take(&w, n); o {
-	case waiter.Granted:
+	var w asker
+	a.ask(&w, tenant)
+	o := a.take(&w, n)
+	if o == waiter.Granted {
+		w.done()
 		return a.keep(ctx, d, tenant, n)
-	case waiter.Pending:
-		return a.wait(waiter.Until(ctx, d), d <= 0, &w, n)
-	default:
-		return a.explain(o.Err(), &w, n)
 	}
+	defer w.done()
+	if o == waiter.Pending {
+		return a.wait(waiter.Until(ctx, d), d <= 0, &w, n)
+	}
+	return a.explain(o.Err(), &w, n)
 }
 
 // keep returns nil, or gives back what was granted without a wait and returns the error of ctx.
@@ -326,23 +397,34 @@ func (a *accounts) explain(err error, w *asker, n int64) error {
 	case err == nil:
 	case isRefusal(err):
 		a.mu.Lock()
-		err = &Refusal{err, a.order.Delay(w.Tenant, w.Weight, n)}
+		err = &Refusal{err, a.order.DelayOf(&w.Claim, n)}
 		a.mu.Unlock()
 	case err == ErrTooLarge: //nolint:errorlint // it is not wrapped
-		if size := a.Size(); w.most < 0 || n > size {
+		if size := a.Size(); n > size {
 			return waiter.Oversized("semaphore", n, size)
 		}
-		return &capped{n, w.most}
+		return &capped{n, w.Most, w.least}
 	}
 	return err
 }
 
-// A capped is the [ErrTooLarge] of a request that its tenant's cap does not allow.
-type capped struct{ n, most int64 }
+// A capped is the [ErrTooLarge] of a request that a cap does not allow: that of its tenant, the
+// least one on its path, or one that has changed since.
+type capped struct{ n, most, least int64 }
 
 func (c *capped) Error() string {
-	return "semaphore: a request for " + strconv.FormatInt(c.n, 10) +
-		" permits exceeds what the tenant may hold, " + strconv.FormatInt(c.most, 10)
+	text := "semaphore: a request for " + strconv.FormatInt(c.n, 10) + " permits exceeds what "
+	most := c.most
+	if most >= 0 && most == c.least {
+		text += "the tenant may hold"
+	} else {
+		text += "the tenant, or one that it is within, may hold"
+		most = c.least
+	}
+	if most >= 0 && c.n > most {
+		text += ", " + strconv.FormatInt(most, 10)
+	}
+	return text
 }
 
 func (*capped) Unwrap() error { return ErrTooLarge }
@@ -354,7 +436,9 @@ func (a *accounts) acquireAs(ctx context.Context, d time.Duration, tenant any, n
 	}
 	r := a.s.record()
 	q := observed.Request{N: n, Tenant: tenantText(r, tenant)}
-	by := a.ask(tenant)
+	var by asker
+	a.ask(&by, tenant)
+	defer by.done()
 	switch o := a.take(&by, n); o {
 	case waiter.Granted:
 		return r.AtOnce(q, a.keep(ctx, d, tenant, n))
@@ -368,8 +452,11 @@ func (a *accounts) acquireAs(ctx context.Context, d time.Duration, tenant any, n
 
 // try takes n permits, n > 0, for a tenant if it does not have to wait.
 func (a *accounts) try(tenant any, n int64) bool {
-	w := a.ask(tenant)
-	return a.take(&w, n) == waiter.Granted
+	var w asker
+	a.ask(&w, tenant)
+	ok := a.take(&w, n) == waiter.Granted
+	w.done()
+	return ok
 }
 
 // tryAs is try for a semaphore that may be observed.
@@ -387,12 +474,14 @@ func (a *accounts) update(tenant any) {
 	a.mu.Lock()
 	a.updates.Add(1)
 	a.mu.Unlock()
-	w := a.ask(tenant)
+	var w asker
+	a.ask(&w, tenant)
 	var g grants
 	a.lock(&w)
-	a.order.Amend(&w.By, w.most, &g.ended)
+	a.order.Amend(&w.Claim, &g.ended)
 	a.serveLocked(a.nowLocked(), nil, &g)
 	a.mu.Unlock()
+	w.done()
 	a.deliver(&g)
 }
 
@@ -504,11 +593,13 @@ func (r *accountRequest) Start(w *waiter.Waiter, waker waiter.Waker) (o waiter.O
 		}
 		return waiter.Granted
 	}
-	by := r.a.ask(r.tenant) // It may panic, and then w does not wait.
+	var by asker
+	r.a.ask(&by, r.tenant) // It may panic, and then w does not wait.
 	if o = r.a.take(&by, w.N); o == waiter.Pending {
 		w.Arm(waker)
 		r.ticket, o = r.a.enqueue(w, &by)
 	}
+	by.done()
 	return o
 }
 
@@ -517,6 +608,8 @@ func (r *accountRequest) whose() any { return r.tenant }
 func (r *accountRequest) as(tenant any) { r.tenant = tenant }
 
 func (r *accountRequest) explain(err error, n int64) error {
-	w := r.a.ask(r.tenant)
+	var w asker
+	r.a.ask(&w, r.tenant)
+	defer w.done()
 	return r.a.explain(err, &w, n)
 }

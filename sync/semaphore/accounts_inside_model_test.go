@@ -12,32 +12,46 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// An accountsWorld is a semaphore with accounts, whose tenants are 0, 1 and 2.
+// An accountsWorld is a semaphore with accounts, whose tenants are 0, 1, 2 and 3.
 type accountsWorld struct {
 	*interleave.Run
-	s     *Semaphore
-	a     *accounts
-	caps  [3]interleave.Int64
-	loose bool             // a cap is lowered: the holders keep what they have
-	many  bool             // more wait than one step grants
-	clock interleave.Int64 // of debits by time
+	s       *Semaphore
+	a       *accounts
+	caps    [4]interleave.Int64
+	parents [4]interleave.Int64 // of a tree; -1: none
+	loose   bool                // a cap is lowered, or a parent changes: the holders keep what they have
+	many    bool                // more wait than one step grants
+	clock   interleave.Int64    // of debits by time
 }
 
 func newAccountsWorld(x *interleave.Run, sc *accountsScenario) *accountsWorld {
 	w := &accountsWorld{Run: x, loose: sc.loose}
 	for i := range w.caps {
 		w.caps[i].Store(-1)
+		w.parents[i].Store(-1)
+	}
+	for tenant, parent := range sc.parents {
+		w.parents[tenant].Store(parent)
 	}
 	for tenant, most := range sc.caps {
 		w.caps[tenant].Store(most)
 	}
 	x.Clock(&w.clock)
-	w.s = New(sc.size, WithShares(nil), WithDebit(sc.debit), WithMaxInUse(func(tenant any) int64 {
+	opts := []Option{WithShares(nil), WithDebit(sc.debit), WithMaxInUse(func(tenant any) int64 {
 		if i, ok := tenant.(int); ok {
 			return w.caps[i].Load()
 		}
 		return -1
-	}))
+	})}
+	if sc.parents != nil {
+		opts = append(opts, WithParent(func(tenant any) any {
+			if parent := int(w.parents[tenant.(int)].Load()); parent >= 0 {
+				return parent
+			}
+			return nil
+		}))
+	}
+	w.s = New(sc.size, opts...)
 	w.a = w.s.p.(*accounts)
 	x.Name("a", w.a)
 	x.Always(w.check)
@@ -53,6 +67,11 @@ func (w *accountsWorld) check() {
 	for i := range w.caps {
 		n, most := w.a.order.Held(i), w.caps[i].Load()
 		held += n
+		for child := range w.parents {
+			if int(w.parents[child].Load()) == i {
+				n += w.a.order.Held(child)
+			}
+		}
 		w.Assert(w.loose || most < 0 || n <= most, "tenant %d holds %d of at most %d", i, n, most)
 	}
 	w.Assert(w.a.free+held == w.a.size, "invariant 1: %d are free, and %d of %d held", w.a.free, held, w.a.size)
@@ -93,13 +112,17 @@ func (w *accountsWorld) queue(tenant int, n int64) *waiter.Future {
 }
 
 type accountsScenario struct {
-	name  string
-	size  int64
-	caps  map[int]int64
-	loose bool
-	debit Debit
-	body  func(w *accountsWorld)
+	name    string
+	size    int64
+	caps    map[int]int64
+	parents map[int]int64 // nil: tenants are flat
+	loose   bool
+	debit   Debit
+	body    func(w *accountsWorld)
 }
+
+// within has tenants 1 and 2 within 0.
+var within = map[int]int64{1: 0, 2: 0}
 
 var accountsScenarios = []accountsScenario{
 	// If the third were held up by the second, nobody would ever release.
@@ -225,7 +248,7 @@ var accountsScenarios = []accountsScenario{
 			w.s.As(1).Bind(&f, 1)
 			w.Assert(f.Poll(nil), "it waits")
 			err := f.Err()
-			w.Assert(errors.Is(err, ErrClosed) || err.Error() == (&capped{1, 0}).Error(), "%v", err)
+			w.Assert(errors.Is(err, ErrClosed) || err.Error() == (&capped{1, 0, 0}).Error(), "%v", err)
 		})
 		w.Go("nothing", func() {
 			var f waiter.Future
@@ -236,6 +259,72 @@ var accountsScenarios = []accountsScenario{
 			w.s.TryAcquire(0)
 		})
 		w.Go("closer", w.s.Close)
+	}},
+	// If the third were held up by the second, nobody would ever release.
+	{name: "a cap of a parent holds up nobody", size: 3, caps: map[int]int64{0: 1}, parents: within, body: func(w *accountsWorld) {
+		w.hold(1, 1)
+		done := interleave.NewSignal(1)
+		w.Go("capped", func() { w.use(2, 1) })
+		w.Go("other", func() { w.use(3, 2); done.TrySend() })
+		w.Go("holder", func() { done.Receive(); w.s.As(1).Release(1) })
+	}},
+	{name: "a cap of a parent grows", size: 2, caps: map[int]int64{0: 1}, parents: within, body: func(w *accountsWorld) {
+		w.hold(1, 1)
+		done := interleave.NewSignal(1)
+		w.Go("capped", func() { w.use(2, 1); done.TrySend() })
+		w.Go("updater", func() { w.caps[0].Store(2); w.s.As(0).Update() })
+		w.Go("holder", func() { done.Receive(); w.s.As(1).Release(1) })
+	}},
+	{name: "a cap of a parent shrinks", size: 2, caps: map[int]int64{0: 2}, parents: within, loose: true, body: func(w *accountsWorld) {
+		w.hold(1, 1)
+		w.Go("large", func() { w.useOr(context.Background(), 2, 2, ErrTooLarge) })
+		w.Go("updater", func() { w.caps[0].Store(1); w.s.As(0).Update() })
+		w.Go("holder", func() { w.s.As(1).Release(1) })
+	}},
+	{name: "a parent and those within it", size: 2, caps: map[int]int64{0: 1}, parents: within, body: func(w *accountsWorld) {
+		w.hold(0, 1)
+		own := w.queue(0, 1)
+		w.Go("within", func() { w.use(1, 1) })
+		w.Go("own", func() { interleave.Receive(own.Done()); own.Release() })
+		w.Go("holder", func() { w.s.As(0).Release(1) })
+	}},
+	{name: "large within a parent", size: 3, caps: map[int]int64{0: 2}, parents: within, body: func(w *accountsWorld) {
+		w.Go("large", func() { w.use(1, 2) })
+		w.Go("small", func() { w.use(2, 1) })
+		w.Go("other", func() { w.use(3, 2) })
+	}},
+	{name: "given up within a parent", size: 1, parents: within, body: func(w *accountsWorld) {
+		w.hold(1, 1)
+		a, b := w.queue(2, 1), w.queue(3, 1)
+		w.Go("holder", func() { w.s.As(1).Release(1) })
+		w.Go("a", func() { a.Release() })
+		w.Go("b", func() { b.Release() })
+		w.Go("c", func() { w.use(0, 1) })
+	}},
+	{name: "tries within a parent", size: 2, caps: map[int]int64{0: 1}, parents: within, body: func(w *accountsWorld) {
+		for i := range 2 {
+			w.Go("t", func() {
+				if w.s.As(1 + i).TryAcquire(1) {
+					w.s.As(1 + i).Release(1)
+				}
+			})
+		}
+		w.Go("a", func() { w.use(1, 1) })
+	}},
+	{name: "a parent changes", size: 2, caps: map[int]int64{0: 1}, parents: within, loose: true, body: func(w *accountsWorld) {
+		w.hold(1, 1)
+		w.Go("holder", func() { w.s.As(1).Release(1) })
+		w.Go("mover", func() { w.parents[1].Store(3); w.s.As(1).Update() })
+		w.Go("a", func() { w.use(1, 1) })
+		w.Go("b", func() { w.use(2, 1) })
+	}},
+	{name: "costs within a parent", size: 1, debit: DebitCost, parents: within, body: func(w *accountsWorld) {
+		for i := range 3 {
+			w.Go("t", func() {
+				w.Assert(w.s.As(i+1).Acquire(context.Background(), 1) == nil, "not acquired")
+				w.s.As(i+1).ReleaseCost(1, int64(10*i))
+			})
+		}
 	}},
 	// More than one step grants.
 	{name: "many", size: 6, caps: map[int]int64{1: 6}, body: func(w *accountsWorld) {

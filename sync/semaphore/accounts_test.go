@@ -23,6 +23,35 @@ func TestAccountsContract(t *testing.T) {
 	}
 }
 
+// ofOne is a semaphore whose requests are those of one tenant.
+type ofOne struct {
+	*semaphore.Semaphore
+	semaphore.Tenant
+}
+
+func (s ofOne) Acquire(ctx context.Context, n int64) error { return s.Tenant.Acquire(ctx, n) }
+
+func (s ofOne) AcquireTimeout(d time.Duration, n int64) error { return s.Tenant.AcquireTimeout(d, n) }
+
+func (s ofOne) TryAcquire(n int64) bool { return s.Tenant.TryAcquire(n) }
+
+func (s ofOne) Release(n int64) { s.Tenant.Release(n) }
+
+// They hold for a tenant that is within others, and for one that others are within.
+func TestTreeContract(t *testing.T) {
+	for _, tenant := range []string{"user", "organisation"} {
+		t.Run(tenant, func(t *testing.T) {
+			semtest.Run(t, semtest.Kind{
+				New: func(n int64) semtest.Semaphore {
+					s := semaphore.New(n, semaphore.WithShares(nil), semaphore.WithParent(within))
+					return ofOne{s, s.As(tenant)}
+				},
+				Bind: func(s semtest.Semaphore, f *waiter.Future, n int64) { s.(ofOne).Tenant.Bind(f, n) },
+			})
+		})
+	}
+}
+
 // capped returns a semaphore of n permits, and the caps of its tenants, which are numbers.
 func capped(n int64) (*semaphore.Semaphore, *[3]atomic.Int64) {
 	caps := new([3]atomic.Int64)

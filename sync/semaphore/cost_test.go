@@ -71,6 +71,7 @@ var kinds = map[string][]semaphore.Option{
 	"priorities":       {semaphore.WithPriorities(3, 16)},
 	"caps":             {semaphore.WithShares(nil), semaphore.WithMaxInUse(anyNumber)},
 	"time":             {semaphore.WithShares(nil), semaphore.WithDebit(semaphore.DebitTime)},
+	"tree":             {semaphore.WithShares(nil), semaphore.WithParent(within)},
 	"queue":            {semaphore.WithQueue(semaphore.Queue{MaxWaiting: 100, RefuseLate: true, Shed: semaphore.ShedCoDel})},
 }
 

@@ -57,6 +57,7 @@
 //	you see                                         use
 //	one tenant's flood delays all others            WithShares
 //	one tenant holds everything for long            WithMaxInUse, WithDebit
+//	one customer has a share for each of its users  WithParent
 //	urgent requests wait behind others              WithPriorities
 //	requests are served that have given up          WithQueue
 //	the right size is not known                     package limit
@@ -64,7 +65,7 @@
 //	many processors contend for the counter         WithWaitingArray
 //
 // Shares, priorities and queues are rules of the line only. Without contention they cost nothing.
-// Caps and debits of tenants cost a mutex for each acquire and release.
+// Caps, debits and parents of tenants cost a mutex for each acquire and release.
 // docs/design/sharing.md has their bounds, and docs/guides/overload.md how to choose.
 //
 // [WithWaitingArray] makes package twa count the permits. It is for semaphores that many processors

@@ -248,6 +248,37 @@ func ExampleWithMaxInUse() {
 	// Output: true false true
 }
 
+// A user of an organisation is within it. Organisations take turns, and within each its users do.
+func ExampleWithParent() {
+	type user struct{ organisation, name string }
+	sem := semaphore.New(1, semaphore.WithShares(nil), semaphore.WithParent(func(tenant any) any {
+		if u, ok := tenant.(user); ok {
+			return u.organisation
+		}
+		return nil // an organisation
+	}))
+	sem.TryAcquire(1)
+
+	users := []user{{"acme", "ann"}, {"acme", "ben"}, {"acme", "cem"}, {"bolt", "dan"}}
+	requests := make([]waiter.Future, len(users))
+	for i, u := range users {
+		sem.As(u).Bind(&requests[i], 1)
+		requests[i].Poll(nil)
+	}
+	sem.Release(1)
+	for range users {
+		for i := range requests {
+			if requests[i].Complete() && requests[i].Err() == nil && users[i].name != "" {
+				fmt.Print(users[i].name, " ")
+				users[i].name = ""
+				requests[i].Release()
+				break
+			}
+		}
+	}
+	// Output: ann dan ben cem
+}
+
 // A job reports how many rows it has read. The next permits go to the tenant that has read fewer.
 func ExampleTenant_ReleaseCost() {
 	sem := semaphore.New(1, semaphore.WithShares(nil), semaphore.WithDebit(semaphore.DebitCost))

@@ -100,14 +100,28 @@ func (s ofAccounts) TryAcquire(n int64) bool { return s.As(int(n - 1)).TryAcquir
 
 func (s ofAccounts) Release(n int64) { s.As(int(n - 1)).Release(n) }
 
-func TestModelAccountsOfTenantsHistories(t *testing.T) {
-	semtest.RunHistories(t, semtest.Kind{
-		New: func(n int64) semtest.Semaphore {
-			return ofAccounts{byTenants{semaphore.New(n, accounts["caps"]...)}}
-		},
+func ofTenants(opts []semaphore.Option) semtest.Kind {
+	return semtest.Kind{
+		New: func(n int64) semtest.Semaphore { return ofAccounts{byTenants{semaphore.New(n, opts...)}} },
 		Bind: func(s semtest.Semaphore, f *waiter.Future, n int64) {
 			s.(ofAccounts).As(int(n-1)).Bind(f, n)
 		},
 		Delegates: true,
-	})
+	}
+}
+
+func TestModelAccountsOfTenantsHistories(t *testing.T) {
+	semtest.RunHistories(t, ofTenants(accounts["caps"]))
+}
+
+// So is a tree, of whose tenants one is within each other one.
+func TestModelTreeHistories(t *testing.T) {
+	semtest.RunHistories(t, ofTenants([]semaphore.Option{
+		semaphore.WithShares(nil), semaphore.WithParent(func(tenant any) any {
+			if i := tenant.(int); i > 0 {
+				return i - 1
+			}
+			return nil
+		}),
+	}))
 }

@@ -36,3 +36,15 @@ var accounts = map[string][]semaphore.Option{
 	"time": {semaphore.WithShares(nil), semaphore.WithDebit(semaphore.DebitTime)},
 	"cost": {semaphore.WithShares(nil), semaphore.WithDebit(semaphore.DebitCost)},
 }
+
+// within puts users within teams, and these within one organisation. Who names no tenant is a user.
+func within(tenant any) any {
+	switch tenant {
+	case "team":
+		return "organisation"
+	case "organisation":
+		return nil
+	default:
+		return "team"
+	}
+}

@@ -73,8 +73,9 @@ type options struct {
 
 	order          order.Config
 	ordered, queue bool                   // an option has set something of order; WithQueue has
-	accounts       bool                   // WithMaxInUse or WithDebit
+	accounts       bool                   // WithMaxInUse, WithDebit or WithParent
 	maxInUse       func(tenant any) int64 // of WithMaxInUse
+	parent         func(tenant any) any   // of WithParent
 }
 
 // WithMaxWaiting lets at most n requests wait. A further acquire that would have to wait fails at

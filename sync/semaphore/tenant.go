@@ -94,6 +94,36 @@ func WithDebit(d Debit) Option {
 	return func(o *options) { o.ordered, o.accounts, o.order.Debit = true, true, d }
 }
 
+// WithParent puts tenants of WithShares within others, as users are within an organisation. parent
+// returns the tenant that a tenant is within, nil if there is none. The permits are divided among
+// the tenants that are within none. What one of them gets is divided among those within it, and so
+// on. Weights, caps and debits are those of each: what is granted, held and used within a tenant is
+// granted to it, held and used by it, too. All that the functions of WithShares and WithMaxInUse
+// say of it holds for it as for any other tenant. The requests that a tenant makes itself are those
+// of one more tenant within it, of the same weight. A Release names the tenant that has acquired.
+//
+// parent is called without a lock, at each request, for its tenant and for each that it is within,
+// and so are the other functions. A tenant that changes its parent moves once nothing of it waits
+// or is held. An acquire panics if a tenant is within itself, or within more than seven others.
+//
+// Order: that of WithShares among those within the same tenant. The next request of a tenant is the
+// one that comes next of those within it. A tenant whose cap does not allow its next request does
+// not hold others up, but those within it wait.
+//
+// Bound: that of WithShares at each level, among those within the same tenant, where k counts the
+// permits of all requests that come to be next within a tenant until the one in question is served.
+// So from one level to the next the bounds are multiplied: docs/design/sharing.md.
+//
+// Cost: that of WithMaxInUse, at each level. A tenant takes no memory while nothing within it waits
+// or is held. The steady state allocates nothing, unless parent does: Go allocates a string or a
+// struct that becomes an any.
+func WithParent(parent func(tenant any) any) Option {
+	if parent == nil {
+		panic("semaphore: WithParent(nil)")
+	}
+	return func(o *options) { o.ordered, o.accounts, o.parent = true, true, parent }
+}
+
 // WithPriorities serves the more urgent of classes first. The tenant of [Semaphore.As] is then
 // the class, an int from 0, which is the most urgent, to classes-1. Requests that name none
 // are of class 0.
@@ -319,8 +349,8 @@ func (t Tenant) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {
 	return t.s.permitOf(t.tenant, n), nil
 }
 
-// TryAcquire is [Semaphore.TryAcquire]. Without WithMaxInUse and WithDebit the tenant makes no
-// difference.
+// TryAcquire is [Semaphore.TryAcquire]. Without WithMaxInUse, WithDebit and WithParent the tenant
+// makes no difference.
 func (t Tenant) TryAcquire(n int64) bool {
 	if n > 0 && t.s.permits().TryAcquire(n) {
 		return true
@@ -336,15 +366,12 @@ func (t Tenant) tryElse(n int64) bool {
 	return t.s.TryAcquire(n)
 }
 
-// Release is [Semaphore.Release] of permits that the tenant has acquired. With WithMaxInUse or
-// WithDebit it panics if the tenant holds fewer, and the Release of the semaphore gives back those
-// of the tenant nil. Otherwise the two are the same.
-func (t Tenant) Release(n int64) { t.release(n, -1) }
-
-// release is Release of permits that have cost so much; a negative cost is not known.
-func (t Tenant) release(n, cost int64) {
+// Release is [Semaphore.Release] of permits that the tenant has acquired. With WithMaxInUse,
+// WithDebit or WithParent it panics if the tenant holds fewer, and the Release of the semaphore
+// gives back those of the tenant nil. Otherwise the two are the same.
+func (t Tenant) Release(n int64) {
 	if a := t.s.accounts(); a != nil && n > 0 {
-		a.releaseAs(t.tenant, n, cost)
+		a.releaseAs(t.tenant, n, -1)
 		return
 	}
 	t.s.Release(n)
@@ -356,13 +383,17 @@ func (t Tenant) ReleaseCost(n, cost int64) {
 	if cost < 0 {
 		panic("semaphore: negative cost")
 	}
-	t.release(n, cost)
+	if a := t.s.accounts(); a != nil && n > 0 {
+		a.releaseAs(t.tenant, n, cost)
+		return
+	}
+	t.s.Release(n)
 }
 
-// Update has the requests of the tenant that wait follow what the functions of WithMaxInUse and
-// WithShares say of it now, and ends those for more than its cap with ErrTooLarge. A program calls
-// it when it has changed what they say. Without WithMaxInUse and WithDebit it does nothing: the
-// next request brings its weight along.
+// Update has the requests of the tenant that wait, and those within it, follow what the functions
+// of WithMaxInUse and WithShares say of it now, and ends those for more than its cap with
+// ErrTooLarge. A program calls it when it has changed what they say. Without WithMaxInUse,
+// WithDebit and WithParent it does nothing: the next request brings its weight along.
 func (t Tenant) Update() {
 	if a := t.s.accounts(); a != nil {
 		a.update(t.tenant)
