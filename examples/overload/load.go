@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ type tenant struct {
 	load   float64 // of what the database can do
 	urgent bool    // the one that the scenario is about
 	slow   bool
+	users  int // how many of its users send requests
 }
 
 // work returns how many times the work of others a request of the tenant is.
@@ -38,9 +40,9 @@ type scenario struct {
 }
 
 var scenarios = []scenario{
-	{"flood", []tenant{{"bulk", 1.8, false, false}, {"modest", 0.2, true, false}}},
-	{"2x load", []tenant{{"batch", 1.2, false, false}, {"web", 0.8, true, false}}},
-	{"slow", []tenant{{"reports", 1.6, false, true}, {"quick", 0.4, true, false}}},
+	{"flood", []tenant{{"bulk", 1.8, false, false, 50}, {"modest", 0.2, true, false, 1}}},
+	{"2x load", []tenant{{"batch", 1.2, false, false, 1}, {"web", 0.8, true, false, 10}}},
+	{"slow", []tenant{{"reports", 1.6, false, true, 10}, {"quick", 0.4, true, false, 1}}},
 }
 
 // late is why a request fails whose deadline has passed.
@@ -115,6 +117,7 @@ func ask(ctx context.Context, c *http.Client, url string, who tenant) (why strin
 		return err.Error()
 	}
 	r.Header.Set("Tenant", who.name)
+	r.Header.Set("User", strconv.Itoa(rand.IntN(who.users)))
 	if who.urgent {
 		r.Header.Set("Urgent", "yes")
 	}

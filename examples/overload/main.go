@@ -7,8 +7,8 @@
 // request for 25 ms, on average. So 200 requests a second can be answered. Clients go away after
 // 250 ms, and others come: they do not slow down. Three such servers run with each policy:
 //
-//   - flood: the tenant "bulk" sends 1.8 times as much as can be answered. The tenant "modest"
-//     sends 0.2 times as much.
+//   - flood: the tenant "bulk", which has 50 users, sends 1.8 times as much as can be answered. The
+//     tenant "modest", which has one, sends 0.2 times as much.
 //   - 2x load: "batch" sends 1.2 times as much as can be answered and "web", which is urgent, 0.8
 //     times.
 //   - slow: "reports" sends 1.6 times as much work as can be done, in requests that take four times

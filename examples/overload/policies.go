@@ -21,10 +21,16 @@ type policy struct {
 var policies = []policy{
 	{"fifo", "one tenant, and enough permits", fixed(), nil},
 	{"shares", "tenants that do not starve each other", fixed(semaphore.WithShares(nil)), byName},
-	{"cap", "a part that no tenant ever takes", fixed(semaphore.WithShares(nil), semaphore.WithMaxInUse(most)), byName},
+	{"cap", "a part that bulk work never takes", fixed(
+		semaphore.WithShares(nil), semaphore.WithMaxInUse(most),
+	), byName},
 	{"time", "tenants whose requests take longer", fixed(
 		semaphore.WithShares(nil), semaphore.WithDebit(semaphore.DebitTime),
 	), byName},
+	{"users", "users of one organisation", fixed(semaphore.WithShares(nil)), byUser},
+	{"tree", "organisations, whose users share", fixed(
+		semaphore.WithShares(nil), semaphore.WithParent(parent),
+	), byUser},
 	{"priorities", "the urgent before the rest", fixed(semaphore.WithPriorities(2, 200)), byClass},
 	{"maxwaiting", "overload: the first thing to set", queue(semaphore.Queue{MaxWaiting: mayWait}), nil},
 	{"refuselate", "doomed requests are refused at once", queue(semaphore.Queue{RefuseLate: true}), nil},
@@ -41,8 +47,25 @@ var policies = []policy{
 // work of one: for 3 of the 10 times that it has.
 const mayWait = 3 * connections
 
-// most is how many of the connections a tenant may have at a time.
-func most(any) int64 { return connections - 1 }
+// most is how many of the connections a tenant may have at a time: those that have time have one.
+func most(tenant any) int64 {
+	switch tenant {
+	case "bulk", "batch", "reports":
+		return 1
+	default:
+		return -1
+	}
+}
+
+// A user is one of the users of a tenant.
+type user struct{ tenant, name string }
+
+func parent(tenant any) any {
+	if u, ok := tenant.(user); ok {
+		return u.tenant
+	}
+	return nil
+}
 
 // fixed makes a limiter whose limit is known.
 func fixed(opts ...semaphore.Option) func() *limit.Limiter {
@@ -66,6 +89,8 @@ func vegas() *limit.Limiter {
 // who may invent names has as many shares as it likes.
 
 func byName(r *http.Request) any { return r.Header.Get("Tenant") }
+
+func byUser(r *http.Request) any { return user{r.Header.Get("Tenant"), r.Header.Get("User")} }
 
 func byClass(r *http.Request) any {
 	if r.Header.Get("Urgent") != "" {
