@@ -30,7 +30,7 @@ var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shar
 	`|^locks/figure-8/MCS, ` +
 	`|^locks/plane-64/B=1, Q=(0|256)$` +
 	`|^locks/lanes-8/TTS, (B=8|4 lanes of 2, hashed)$` +
-	`|^locks/(shares-1|shares-context-1|shares-as-8|shares-as-context-1)/` +
+	`|^locks/(shares-1|shares-context-1|shares-as-8|shares-as-context-1|tree-yield-1000)/` +
 	`|^jobs/burst-64x2/(farad|x/sync)$` +
 	`|^jobs/hash-8/(farad|floor|x/sync|ants)$` +
 	`|^tasks/(hand-off-8x2/1|spawn/1|await-yield/1|timers/1|ants-submit/8)/` +

@@ -50,7 +50,8 @@ const lockNote = "In mutex-N, N goroutines lock and unlock; in mutex-context-N t
 	" waitgroup-1 is Add and Done, waitgroup-wait a task in a goroutine and a wait for it. In" +
 	" keyed-1 one goroutine locks its one key, in keyed-64 each of 64 a random one of 100,000, and counts" +
 	" in that. In observed-N, farad is our mutex at observe.LevelCounts, in observed-sync-N the one of" +
-	" package sync. The quotient is farad's time divided by the line's: the" +
+	" package sync. In tree-yield-1000, 1,000 goroutines are as many leaves of a tree of three levels of" +
+	" tenants, and take one permit. The quotient is farad's time divided by the line's: the" +
 	" median of the quotients inside the rounds. In twa-1, semabench-N, chains-N and policies-N farad" +
 	" is twa.Semaphore, in capacitor-NxP a semaphore with a capacitor, (1, 256); in read-2 it is the" +
 	" lock with reader bias. Fairness is the count of the goroutine that did least divided by that of" +

@@ -119,6 +119,8 @@ var Targets = []table.Target{
 		Bound:     1.5,
 	},
 
+	{Workloads: []string{"tree-yield-1000"}, Metric: table.RatioTo, Peer: NameFlatShares, Bound: 1.5},
+
 	{Metric: table.Allocations, Bound: 0.01},
 }
 

@@ -32,7 +32,9 @@ const (
 	NameAdditions = "two additions" // a ticket semaphore that cannot wait
 	NameSem       = "farad, semaphore"
 	NameTWAMutex  = "farad, twa.Mutex"
-	NameTicket    = "tickets, polled" // the ticket semaphore of the paper
+
+	NameFlatShares = "farad, flat shares"
+	NameTicket     = "tickets, polled" // the ticket semaphore of the paper
 )
 
 // The workloads of mutexes, of mutexes of few bits with read-write locks, and of cancel storms.
