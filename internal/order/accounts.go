@@ -218,7 +218,7 @@ func (g *ledger) amend(l *lane, weight int, most int64) {
 	x.reweigh(weight)
 	l.account.most = most
 	g.place(l, ready)
-	g.settle(in, false)
+	g.settle(in)
 }
 
 func (x *share) reweigh(weight int) {
@@ -248,12 +248,13 @@ func (g *ledger) drop(l *lane) {
 }
 
 // settle puts l, whose first request may be another one, where it belongs, and all that it is
-// within. If nothing was granted it ends where the first request is the same.
-func (g *ledger) settle(l *lane, granted bool) {
+// within, as far as the first request is another one there, too. What was granted was the first one
+// at each level.
+func (g *ledger) settle(l *lane) {
 	for l != nil {
 		in := l.account.parent
 		g.place(l, false)
-		if l = in; l != nil && !granted && l.isSettled() {
+		if l = in; l != nil && l.isSettled() {
 			return
 		}
 	}
@@ -261,11 +262,8 @@ func (g *ledger) settle(l *lane, granted bool) {
 
 // isSettled reports whether l is ready with the request that comes first in it.
 func (l *lane) isSettled() bool {
-	if l.share.place == 0 || l.owes {
-		return false
-	}
 	h := l.first()
-	return h != nil && h.seq == l.share.seq
+	return l.share.place > 0 && h != nil && h.seq == l.share.seq
 }
 
 // place puts l where it belongs. stays says that it was ready until now.
@@ -502,7 +500,7 @@ func (g *ledger) join(l *lane, t *Ticket, tenant any, weight int) {
 	}
 	l.push(t)
 	if l.head() == t {
-		g.settle(l, false)
+		g.settle(l)
 	}
 }
 
@@ -514,7 +512,7 @@ func (g *ledger) next() *lane {
 	return l
 }
 
-func (g *ledger) changed(l *lane) { g.settle(l, false) }
+func (g *ledger) changed(l *lane) { g.settle(l) }
 
 func (g *ledger) leave(t *Ticket, served bool) {
 	l := t.lane
@@ -524,7 +522,7 @@ func (g *ledger) leave(t *Ticket, served bool) {
 	head := l.head() == t
 	l.unlink(t)
 	if head || l.size == 0 {
-		g.settle(l, served)
+		g.settle(l)
 	}
 }
 
