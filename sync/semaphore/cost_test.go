@@ -156,7 +156,7 @@ func TestPlainPathsKnowNoOrders(t *testing.T) {
 	for f, calls := range map[string][]string{
 		"Acquire": {
 			"acquireNothing", "acquireObserved", "Permits.Keep",
-			"Permits.Begin", "engine.End", "Permits.BeginUntil", "Permits.EndUntil", "namedSlow",
+			"Permits.Begin", "engine.End", "Permits.BeginUntil", "Permits.EndUntil", "namedSlow", "waiter.doneOf",
 		},
 		"TryAcquire": {"acquireNothing", "tryObserved"},
 		"Release":    {"releaseObserved", "releaseElse", "Permits.Release"},
