@@ -2,13 +2,11 @@ package order
 
 import (
 	"math/big"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -400,20 +398,9 @@ func (k *bank) run(data []byte) {
 var debits = map[string]Debit{"grants": DebitGrants, "time": DebitTime, "cost": DebitCost}
 
 func TestAccountsAgainstModel(t *testing.T) {
-	rounds := 60
-	if locktest.Stress() {
-		rounds = 1000
-	}
 	for name, debit := range debits {
 		t.Run(name, func(t *testing.T) {
-			for seed := range rounds {
-				rng := rand.New(rand.NewPCG(uint64(seed), 1))
-				data := make([]byte, 600)
-				for i := range data {
-					data[i] = byte(rng.Uint32())
-				}
-				newBank(t, debit).run(data)
-			}
+			random(60, 1000, func(data []byte) { newBank(t, debit).run(data) })
 		})
 	}
 }

@@ -789,21 +789,26 @@ func (w *world) drain() {
 	}
 }
 
-func TestAgainstModel(t *testing.T) {
-	rounds := 20
+// random calls run with the operations of a few random worlds, or of many under stress.
+func random(few, many int, run func(data []byte)) {
+	worlds := few
 	if locktest.Stress() {
-		rounds = 100
+		worlds = many
 	}
+	for seed := range worlds {
+		rng := rand.New(rand.NewPCG(uint64(seed), 1))
+		data := make([]byte, 600)
+		for i := range data {
+			data[i] = byte(rng.Uint32())
+		}
+		run(data)
+	}
+}
+
+func TestAgainstModel(t *testing.T) {
 	for name, c := range configs() {
 		t.Run(name, func(t *testing.T) {
-			for seed := range rounds {
-				rng := rand.New(rand.NewPCG(uint64(seed), 1))
-				data := make([]byte, 600)
-				for i := range data {
-					data[i] = byte(rng.Uint32())
-				}
-				newWorld(t, c).run(data)
-			}
+			random(20, 100, func(data []byte) { newWorld(t, c).run(data) })
 		})
 	}
 }

@@ -596,20 +596,9 @@ func (k *garden) run(data []byte) {
 }
 
 func TestTreeAgainstModel(t *testing.T) {
-	rounds := 20
-	if locktest.Stress() {
-		rounds = 400
-	}
 	for name, debit := range debits {
 		t.Run(name, func(t *testing.T) {
-			for seed := range rounds {
-				rng := rand.New(rand.NewPCG(uint64(seed), 1))
-				data := make([]byte, 600)
-				for i := range data {
-					data[i] = byte(rng.Uint32())
-				}
-				newGarden(t, debit).run(data)
-			}
+			random(20, 400, func(data []byte) { newGarden(t, debit).run(data) })
 		})
 	}
 }

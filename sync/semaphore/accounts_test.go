@@ -243,6 +243,24 @@ func TestAccountsHaveQueues(t *testing.T) {
 	require.Panics(t, func() { s.SetQueue(semaphore.Queue{MaxWaiting: -1}) })
 }
 
+// acquireSomehow acquires by one of three ways, by turns.
+func acquireSomehow(ctx context.Context, tenant semaphore.Tenant, round int, n int64) error {
+	switch round % 3 {
+	case 0:
+		return tenant.Acquire(ctx, n)
+	case 1:
+		return tenant.AcquireTimeout(time.Duration(round)*time.Microsecond, n)
+	default:
+		var f waiter.Future
+		tenant.Bind(&f, n)
+		if !f.Poll(nil) {
+			f.Release()
+			return waiter.ErrPending
+		}
+		return f.Take()
+	}
+}
+
 // Tenants use permits from many goroutines, caps change, and in the end all is back.
 func TestAccountsUnderStress(t *testing.T) {
 	for _, debit := range []semaphore.Debit{semaphore.DebitGrants, semaphore.DebitTime, semaphore.DebitCost} {
@@ -263,22 +281,7 @@ func TestAccountsUnderStress(t *testing.T) {
 				defer cancel()
 				for round := range rounds {
 					n := int64(1 + (i+round)%3)
-					var err error
-					switch round % 3 {
-					case 0:
-						err = tenant.Acquire(ctx, n)
-					case 1:
-						err = tenant.AcquireTimeout(time.Duration(round)*time.Microsecond, n)
-					default:
-						var f waiter.Future
-						tenant.Bind(&f, n)
-						if !f.Poll(nil) {
-							f.Release()
-							continue
-						}
-						err = f.Take()
-					}
-					if err != nil {
+					if acquireSomehow(ctx, tenant, round, n) != nil {
 						continue
 					}
 					if got := held[i%3].Add(n); got > 4 {
