@@ -455,7 +455,8 @@ func (g *ledger) retire(l *lane) {
 		x.tag++
 	}
 	f := g.home(l)
-	if int64(x.tag-f.now) <= 0 {
+	// With DebitGrants no start is after the virtual time, though it may seem so: see begin.
+	if g.debit == DebitGrants || int64(x.tag-f.now) <= 0 {
 		g.forget(l)
 		return
 	}
@@ -581,8 +582,8 @@ type Claim struct {
 	By
 	Most int64 // how many permits the tenant may hold; negative: any number
 
-	// Path is the tenant and those that it is within, the nearest first. It is empty if tenants are
-	// flat. The Order keeps none of it after a call.
+	// Path is the tenant and those that it is within, the nearest first, and none of them twice. It
+	// is empty if tenants are flat. The Order keeps none of it after a call.
 	Path []Level
 }
 
@@ -621,6 +622,11 @@ func (o *Order) Amend(c *Claim, wake *waiter.WakeList) {
 func (o *Order) amend(l *lane, weight int, most int64, wake *waiter.WakeList) bool {
 	if l == nil {
 		return false
+	}
+	if l.account.group != nil && l.share.weight != int64(weight) {
+		if own := o.ledger.tenants.find(l.tenant); own != nil && own.account.parent == l {
+			o.ledger.amend(own, weight, -1) // invariant 5 of group
+		}
 	}
 	smaller := most >= 0 && (l.account.most < 0 || most < l.account.most)
 	o.ledger.amend(l, weight, most)
@@ -662,6 +668,10 @@ func (o *Order) Take(c *Claim, n, now int64) bool {
 	}
 	l = g.open(l, c.Tenant, c.Weight)
 	g.path = nil
+	l.share.reweigh(c.Weight) // It is in no heap.
+	if in := l.account.parent; in == nil || in.tenant != l.tenant {
+		l.account.most = c.Most
+	}
 	for x := l; x != nil; x = x.account.parent {
 		g.begin(g.home(x), &x.share)
 		g.price(x, charge(n))

@@ -80,17 +80,21 @@ func (g *ledger) groupOf(path []Level) *lane {
 	return l
 }
 
-// adopt puts the line of a tenant into its group, which is new, and takes the line's place.
+// adopt puts the line of a tenant into its group, which is new, and takes the line's place. A line
+// that only owes may know an old weight and an old cap: those of the path are right.
 func (g *ledger) adopt(l, line *lane) {
 	a, b := l.account, line.account
 	ready := line.share.place > 0 && !line.owes
 	g.unready(line)
+	weight, most := l.share.weight, a.most
 	l.share = share{weight: line.share.weight, start: line.share.start, rest: line.share.rest}
 	a.most, a.held, a.charged, a.used, a.at, a.mean = b.most, b.held, b.charged, b.used, b.at, b.mean
 	l.active = line.active
 	b.parent, b.most = l, -1
 	line.share.start, line.share.rest = 0, 0
 	if !line.active { // It owes. The group does so from now on, and is about to be active.
+		l.share.reweigh(int(weight))
+		a.most = most
 		g.forget(line)
 		return
 	}

@@ -181,13 +181,16 @@ func (f *forest) groupOf(path []Level, clock int64) *plot {
 		return p
 	}
 	p.parent, p.start, p.ready = line.parent, line.start, line.ready
-	p.weight, p.most = line.weight, line.most
 	p.held, p.charged, p.used, p.at, p.mean = line.held, line.charged, line.used, line.at, line.mean
 	f.groups[tenant] = p
 	if f.active(line) {
+		p.weight, p.most = line.weight, line.most
 		line.parent, line.most, line.start, line.ready = p, -1, new(big.Rat), false
 		f.settle(line)
 	} else {
+		if p.weight != line.weight {
+			p.start = big.NewRat(ceil(p.start), 1)
+		}
 		delete(f.lines, tenant)
 	}
 	return p
@@ -258,6 +261,13 @@ func (f *forest) take(c *Claim, n, clock int64) bool {
 		in = in.parent
 	}
 	p = f.open(c, clock)
+	if p.weight != int64(c.Weight) {
+		p.start = big.NewRat(ceil(p.start), 1)
+	}
+	p.weight = int64(c.Weight)
+	if p.parent == f.top || p.parent.tenant != p.tenant {
+		p.most = c.Most
+	}
 	for q := p; q != f.top; q = q.parent {
 		f.begin(q)
 	}
@@ -357,6 +367,9 @@ func (f *forest) amend(c *Claim, clock int64) (ended []*ask) {
 func (f *forest) change(p *plot, weight int, most int64) (ended []*ask) {
 	if p.weight != int64(weight) {
 		p.start = big.NewRat(ceil(p.start), 1)
+		if own := f.lines[p.tenant]; p.group && own != nil && own.parent == p {
+			f.change(own, weight, -1)
+		}
 	}
 	smaller := most >= 0 && (p.most < 0 || most < p.most)
 	p.weight, p.most = int64(weight), most

@@ -87,7 +87,7 @@ func (w *asker) done() {
 }
 
 func (w *asker) putPath() {
-	clear(w.Path)
+	clear(w.path[:])
 	paths.Put(w.path)
 	w.path, w.Path = nil, nil
 }
@@ -130,6 +130,20 @@ func (a *accounts) askPath(w *asker) {
 			w.least = v.Most
 		}
 	}
+	w.Path = w.Path[:len(w.Path)-again(w.Path)]
+}
+
+// again returns how many tenants there are in a path from the first one on that is there before. A
+// path that ends has such tenants if parents change while it is asked for.
+func again(path []order.Level) int {
+	for i := 1; i < len(path); i++ {
+		for _, v := range path[:i] {
+			if v.Tenant == path[i].Tenant {
+				return len(path) - i
+			}
+		}
+	}
+	return 0
 }
 
 // endless is the panic text for a path that does not end before its next tenant.
@@ -252,8 +266,13 @@ func (a *accounts) take(w *asker, n int64) waiter.Outcome {
 // enqueue queues w, which is armed, and returns its ticket and [waiter.Pending]; or it returns how
 // the request has ended at once.
 func (a *accounts) enqueue(w *waiter.Waiter, by *asker) (ticket *order.Ticket, o waiter.Outcome) {
-	var g grants
 	a.lock(by)
+	return a.enqueueLocked(w, by)
+}
+
+// enqueueLocked is enqueue by who has called lock. It unlocks mu.
+func (a *accounts) enqueueLocked(w *waiter.Waiter, by *asker) (ticket *order.Ticket, o waiter.Outcome) {
+	var g grants
 	now := a.nowLocked()
 	if by.work {
 		by.Permits = a.size
@@ -454,9 +473,25 @@ func (a *accounts) acquireAs(ctx context.Context, d time.Duration, tenant any, n
 func (a *accounts) try(tenant any, n int64) bool {
 	var w asker
 	a.ask(&w, tenant)
-	ok := a.take(&w, n) == waiter.Granted
+	o := a.take(&w, n)
+	if o == waiter.Pending && w.path != nil {
+		o = a.takeAmended(&w, n)
+	}
 	w.done()
-	return ok
+	return o == waiter.Granted
+}
+
+// takeAmended is take after what w says has been applied. In a tree that may be what take lacks.
+func (a *accounts) takeAmended(w *asker, n int64) waiter.Outcome {
+	var g grants
+	a.lock(w)
+	now := a.nowLocked()
+	a.order.Amend(&w.Claim, &g.ended)
+	o := a.takeLocked(w, n, now)
+	a.serveLocked(now, nil, &g)
+	a.mu.Unlock()
+	a.deliver(&g)
+	return o
 }
 
 // tryAs is try for a semaphore that may be observed.
@@ -596,8 +631,9 @@ func (r *accountRequest) Start(w *waiter.Waiter, waker waiter.Waker) (o waiter.O
 	var by asker
 	r.a.ask(&by, r.tenant) // It may panic, and then w does not wait.
 	if o = r.a.take(&by, w.N); o == waiter.Pending {
+		r.a.lock(&by) // It may panic, too.
 		w.Arm(waker)
-		r.ticket, o = r.a.enqueue(w, &by)
+		r.ticket, o = r.a.enqueueLocked(w, &by)
 	}
 	by.done()
 	return o

@@ -1,0 +1,70 @@
+package order
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/waiter"
+)
+
+// A group that takes over from a line that owes has the weight and the cap of the path, not those
+// that its line had when it was asked for last. Otherwise a request might wait for ever.
+func TestADebtThatAGroupTakesOverHasNoOldCap(t *testing.T) {
+	o := grove(DebitCost)
+	var wake waiter.WakeList
+	require.True(t, o.Take(claimOf(-1, "b"), 2, 0)) // or debts would be forgotten
+	require.True(t, o.Take(claimOf(2, "a"), 1, 0))
+	require.True(t, o.Return("a", 1, 1000, 0))
+	require.True(t, o.ledger.tenants.find("a").owes)
+	c := claimOf(5, "a/1", "a") // a may hold more from now on
+	var w waiter.Waiter
+	w.N = 3
+	w.Arm(nil)
+	o.Amend(c, &wake)
+	_, outcome := o.PushCapped(&w, c, 0, &wake)
+	require.Equal(t, waiter.Pending, outcome)
+	require.True(t, o.Return("b", 2, 1, 0))
+	got, _ := o.PopFit(9, 0, &wake)
+	require.Same(t, &w, got)
+	require.Empty(t, unsound(o))
+}
+
+// Who holds while the virtual time goes half around owes nothing.
+func TestNobodyOwesGrants(t *testing.T) {
+	o := grove(DebitGrants)
+	require.True(t, o.Take(claimOf(-1, "a"), 1, 0))
+	require.True(t, o.Take(claimOf(-1, "keeps"), 1, 0))
+	for range 9 {
+		require.True(t, o.Take(claimOf(-1, "b"), 1<<40, 0))
+		require.True(t, o.Return("b", 1<<40, -1, 0))
+	}
+	require.True(t, o.Return("a", 1, -1, 0))
+	require.Nil(t, o.ledger.tenants.find("a"))
+}
+
+// The line of a tenant within its own group has its weight.
+func TestAnOwnLineFollowsTheWeight(t *testing.T) {
+	o := grove(DebitGrants)
+	var wake waiter.WakeList
+	require.True(t, o.Take(claimOf(-1, "a"), 1, 0))
+	require.True(t, o.Take(claimOf(-1, "a/1", "a"), 1, 0))
+	c := claimOf(-1, "a")
+	c.Weight, c.Path[0].Weight = 4, 4
+	o.Amend(c, &wake)
+	require.EqualValues(t, 4, o.ledger.groups.find("a").share.weight)
+	require.EqualValues(t, 4, o.ledger.tenants.find("a").share.weight)
+}
+
+// Without a wait, too, a request brings the weight of its tenant along.
+func TestTakeBringsTheWeight(t *testing.T) {
+	o := New(Config{Shares: true, Accounts: true, Debit: DebitCost})
+	take := func(weight int, most int64) {
+		c := &Claim{By: By{Tenant: "a", Weight: weight}, Most: most}
+		require.True(t, o.Take(c, 1, 0))
+	}
+	take(1, 2)
+	take(8, 5)
+	require.EqualValues(t, 8, o.ledger.tenants.find("a").share.weight)
+	require.EqualValues(t, 5, o.ledger.tenants.find("a").account.most)
+}
