@@ -68,3 +68,34 @@ func TestTakeBringsTheWeight(t *testing.T) {
 	require.EqualValues(t, 8, o.ledger.tenants.find("a").share.weight)
 	require.EqualValues(t, 5, o.ledger.tenants.find("a").account.most)
 }
+
+// A tenant that only owes moves when others come to be within it, and its debt goes along. So the
+// caps that are asked for are those that hold.
+func TestADebtGoesAlong(t *testing.T) {
+	begin := func() *Order {
+		o := grove(DebitCost)
+		require.True(t, o.Take(claimOf(2, "other", "old"), 1, 0))
+		require.True(t, o.Take(claimOf(2, "m", "old"), 1, 0))
+		require.True(t, o.Return("m", 1, 1000, 0))
+		require.True(t, o.ledger.tenants.find("m").owes)
+		require.True(t, o.Take(claimOf(-1, "keeps", "new"), 1, 0))
+		return o
+	}
+	o := begin()
+	require.True(t, o.Take(claimOf(-1, "x", "m", "new"), 3, 0))
+	old := o.ledger.groups.find("old").account
+	require.LessOrEqual(t, old.held, old.most)
+	require.Empty(t, unsound(o))
+	o = begin()
+	var wake waiter.WakeList
+	w := waiter.Waiter{N: 3}
+	w.Arm(nil)
+	c := claimOf(-1, "x", "m", "new")
+	o.Amend(c, &wake)
+	_, outcome := o.PushCapped(&w, c, 0, &wake)
+	require.Equal(t, waiter.Pending, outcome)
+	got, _ := o.PopFit(9, 0, &wake)
+	require.Same(t, &w, got)
+	require.Equal(t, "new", o.ledger.groups.find("m").account.parent.tenant)
+	require.Empty(t, unsound(o))
+}

@@ -74,10 +74,24 @@ func (g *ledger) groupOf(path []Level) *lane {
 		g.groups.add(l)
 		return l
 	}
+	if !line.active { // It only owes, so it is where the path says. above has looked there.
+		g.move(line, g.groupOf(path[1:]))
+	}
 	l = g.begun(1, v.Tenant, v.Weight, v.Most, line.account.parent) // but for what it adopts
 	g.groups.add(l)
 	g.adopt(l, line)
 	return l
+}
+
+// move has a line that only owes be in another group, and owe there.
+func (g *ledger) move(l, in *lane) {
+	if l.account.parent == in {
+		return
+	}
+	g.unready(l)
+	owed := l.share.start - g.home(l).now
+	l.account.parent = in
+	l.share.start = g.home(l).now + owed
 }
 
 // adopt puts the line of a tenant into its group, which is new, and takes the line's place. A line

@@ -180,6 +180,10 @@ func (f *forest) groupOf(path []Level, clock int64) *plot {
 		f.groups[tenant] = p
 		return p
 	}
+	if in := line.parent; !f.active(line) {
+		line.parent = f.groupOf(path[1:], clock)
+		line.start = new(big.Rat).Add(line.start, big.NewRat(line.parent.now-in.now, 1))
+	}
 	p.parent, p.start, p.ready = line.parent, line.start, line.ready
 	p.held, p.charged, p.used, p.at, p.mean = line.held, line.charged, line.used, line.at, line.mean
 	f.groups[tenant] = p
