@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatAnAcquireCosts counts what docs/design/fleet.md says under Cost: writes, and how many
+// TestWhatAnAcquireCosts counts what docs/guides/fleet.md says under Costs: writes, and how many
 // messages follow each other, each way, until the permit is there.
 func TestWhatAnAcquireCosts(t *testing.T) {
 	const ms = time.Millisecond
