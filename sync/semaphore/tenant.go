@@ -103,8 +103,9 @@ func WithDebit(d Debit) Option {
 // of one more tenant within it, of the same weight. A Release names the tenant that has acquired.
 //
 // parent is called without a lock, at each request, for its tenant and for each that it is within,
-// and so are the other functions. A tenant that changes its parent moves once nothing of it waits
-// or is held. An acquire panics if a tenant is within itself, or within more than seven others.
+// and so are the other functions. A tenant that changes its parent moves once nothing of it waits,
+// is held, or is still owed by WithDebit. An acquire panics if a tenant is within itself, or within
+// more than seven others.
 //
 // Order: that of WithShares among those within the same tenant. The next request of a tenant is the
 // one that comes next of those within it. A tenant whose cap does not allow its next request does
