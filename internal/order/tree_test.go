@@ -982,28 +982,9 @@ func TestTreesLeaveNothingBehind(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	for name, debit := range debits {
 		o := grove(debit)
-		now := int64(0)
-		claim := func(i int) *Claim { return claimOf(-1, i, -1-i/10, -100_000-i/100) }
-		before := inUse()
-		const n = 50_000
-		for round := range 2 {
-			for i := range n {
-				now += 1000
-				require.True(t, o.Take(claim(i), 1, now))
-				if round == 0 {
-					o.Return(i, 1, int64(i%1000), now)
-				}
-			}
-		}
-		t.Logf("%s: %d bytes each that holds", name, (inUse()-before)/n)
-		for i := range n {
-			now += 1000
-			require.True(t, o.Return(i, 1, int64(i%1000), now))
-		}
-		left := inUse() - before
-		t.Logf("%s: %d bytes are left", name, left)
-		require.LessOrEqual(t, left, int64(192<<10))
-		require.Nil(t, o.ledger.first)
+		leavesNothingBehind(t, name, o, 192<<10, func(i int, now int64) bool {
+			return o.Take(claimOf(-1, i, -1-i/10, -100_000-i/100), 1, now)
+		})
 		require.Empty(t, unsound(o))
 		runtime.KeepAlive(o)
 	}
