@@ -3,8 +3,6 @@
 package waiter
 
 import (
-	"time"
-
 	"github.com/farad-go/farad/internal/linked"
 	"github.com/farad-go/farad/internal/xsync"
 )
@@ -29,10 +27,6 @@ func InBubble() bool { return bubbles.Load() != bubblesNever && inBubble() }
 
 // inBubble is InBubble where bubbles may be possible. A channel or a timer that was made in a
 // bubble kills the process when it is used outside, so a parker must not be kept there for reuse.
-//
-// A bubble's clock gives times without a monotonic reading; every other clock gives them with one.
-// (time.Since would read one clock instead of two. But since Go 1.27 a bubble's answer is a
-// difference between its clock and that of the machine, which a test may have set to any time.)
 func inBubble() bool {
 	if bubbles.Load() == bubblesUnknown {
 		if !linked.Bubbles() {
@@ -41,7 +35,5 @@ func inBubble() bool {
 		}
 		bubbles.Store(bubblesPossible)
 	}
-	now := time.Now()
-	//nolint:staticcheck // Round(0) strips the monotonic reading, which Equal does not see
-	return now == now.Round(0)
+	return isBubbledClock()
 }
