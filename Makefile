@@ -35,7 +35,7 @@ rows: ## add a row to docs/nightly.md for each new step, and drop those of steps
 	@$(CHECK) -steps | go -C tools run ./nightly record /dev/null
 
 .PHONY: busy
-busy: ## the tests of the folder PACKAGE, TIMES times (default 50) on a busy machine
+busy: ## the tests of the folder PACKAGE, TIMES times (default 50) in four builds on a busy machine
 	@ONLY='busy: $(PACKAGE)' $(CHECK) busy
 
 .PHONY: test

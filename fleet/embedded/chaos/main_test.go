@@ -33,7 +33,7 @@ const (
 
 var (
 	seed  = flag.Uint64("seed", 0, "of the random faults; 0: another one each time")
-	lasts = flag.Duration("for", 0, "how long random faults go on; 0: for a few, or an hour under FARAD_STRESS")
+	lasts = flag.Duration("for", 0, "how long random faults go on; 0: for a few, or ten minutes under FARAD_STRESS")
 )
 
 func TestMain(m *testing.M) {
@@ -53,7 +53,7 @@ func stress() time.Duration {
 	case *lasts > 0:
 		return *lasts
 	case os.Getenv("FARAD_STRESS") != "":
-		return time.Hour
+		return 10 * time.Minute
 	}
 	return 0
 }
