@@ -3,6 +3,7 @@
 package mutex_test
 
 import (
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -46,13 +47,17 @@ func TestPackedSizeIsAsDocumented(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	const rounds = 1000
 	for _, locks := range []int{64, 4096} { // the allocator rounds neither up
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for range rounds {
-			packed = mutex.NewPacked(locks)
+		least := math.Inf(1) // of several tries: a profiler allocates as well
+		for range 10 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for range rounds {
+				packed = mutex.NewPacked(locks)
+			}
+			runtime.ReadMemStats(&after)
+			least = min(least, float64(after.TotalAlloc-before.TotalAlloc)/rounds)
 		}
-		runtime.ReadMemStats(&after)
-		require.InDelta(t, float64(locks)/4, float64(after.TotalAlloc-before.TotalAlloc)/rounds, 1, "%d locks", locks)
+		require.InDelta(t, float64(locks)/4, least, 1, "%d locks", locks)
 	}
 }
 
