@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/limit"
 	"github.com/farad-go/farad/sync/semaphore"
 )

@@ -10,10 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/limit"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -83,10 +81,10 @@ func TestEveryPolicyIsDriven(t *testing.T) {
 			waits := make(chan *limit.Permit, 1)
 			go func() {
 				p, err := l.Acquire(bg, 1)
-				assert.NoError(t, err, name)
+				require.NoError(require.GoOn(t), err, name)
 				waits <- p
 			}()
-			require.Eventually(t, func() bool { return sem.Waiting() == 1 }, 10*time.Second, ms, name)
+			locktest.AwaitWaiting(t, sem, 1)
 			held.Ignore()
 			(<-waits).Dropped()
 		}
@@ -210,7 +208,7 @@ func withTimeout(l *limit.Limiter) (*limit.Permit, error) {
 func TestTenantsShareALimit(t *testing.T) {
 	l := limit.New(semaphore.New(0, semaphore.WithShares(nil)), &limit.AIMD{Initial: 1})
 	start := func(tenant string) *limit.Permit {
-		assert.NoError(t, l.Semaphore().As(tenant).Acquire(t.Context(), 1))
+		require.NoError(require.GoOn(t), l.Semaphore().As(tenant).Acquire(t.Context(), 1))
 		return l.Start(1)
 	}
 	first := start("A")

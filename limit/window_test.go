@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 const ms = time.Millisecond

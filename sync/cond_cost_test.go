@@ -10,9 +10,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -96,7 +95,9 @@ func TestVetSeesCopies(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "copies.go")
 	require.NoError(t, os.WriteFile(file, []byte(`package main
 
-import "github.com/farad-go/farad/sync"
+import (
+	"github.com/farad-go/farad/sync"
+)
 
 func cond(c sync.Cond)       {}
 func group(wg sync.WaitGroup) {}

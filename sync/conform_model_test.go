@@ -10,9 +10,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
 	proof "github.com/farad-go/farad/internal/proof/table"
 	"github.com/farad-go/farad/waiter"

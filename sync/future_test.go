@@ -10,10 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -38,7 +36,7 @@ func TestLongLineOfReadersIsAdmittedWithASmallStack(t *testing.T) {
 	depth := deepest{}
 	fs[n-1].Poll(&depth)
 	l.Unlock()
-	require.Positive(t, depth.frames)
+	require.Greater(t, depth.frames, 0)
 	require.Less(t, depth.frames, 100)
 	for i := range fs {
 		require.True(t, fs[i].Complete())
@@ -87,12 +85,12 @@ func TestRWFuturesUnderStress(t *testing.T) {
 		var readers, writers atomic.Int32
 		use := func(write bool) {
 			if write {
-				assert.EqualValues(t, 1, writers.Add(1))
-				assert.Zero(t, readers.Load())
+				require.EqualValues(require.GoOn(t), 1, writers.Add(1))
+				require.Zero(require.GoOn(t), readers.Load())
 				writers.Add(-1)
 			} else {
 				readers.Add(1)
-				assert.Zero(t, writers.Load())
+				require.Zero(require.GoOn(t), writers.Load())
 				readers.Add(-1)
 			}
 		}
@@ -130,7 +128,7 @@ func TestRWFuturesUnderStress(t *testing.T) {
 						go cancel()
 						select {
 						case <-f.Done():
-							assert.NoError(t, f.Err())
+							require.NoError(require.GoOn(t), f.Err())
 							use(write)
 						case <-ctx.Done():
 						}

@@ -12,11 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/observedtest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/waiter"
@@ -243,12 +241,12 @@ type field struct {
 
 func (a *field) use(read int, unlock func()) {
 	if _, ok := a.lock.(*Mutex); ok || read == 0 {
-		assert.EqualValues(a, 1, a.writers.Add(1))
-		assert.Zero(a, a.readers.Load())
+		require.EqualValues(require.GoOn(a), 1, a.writers.Add(1))
+		require.Zero(require.GoOn(a), a.readers.Load())
 		a.writers.Add(-1)
 	} else {
 		a.readers.Add(1)
-		assert.Zero(a, a.writers.Load())
+		require.Zero(require.GoOn(a), a.writers.Load())
 		a.readers.Add(-1)
 	}
 	unlock()
@@ -313,11 +311,11 @@ func (a *field) future() {
 		}
 	case 4: // The owner unlocks past the future.
 		locktest.Receive(a, f.Done())
-		assert.NoError(a, f.Take())
+		require.NoError(require.GoOn(a), f.Take())
 		a.use(read, a.calls[read].unlock)
 	case 5: // A second Bind while it waits changes nothing.
 		f.Poll(nil)
-		assert.NotNil(a, locktest.PanicOf(func() { a.bind(f, 1-read) }))
+		require.True(require.GoOn(a), locktest.PanicOf(func() { a.bind(f, 1-read) }) != nil)
 	default: // The waker uses it, and another way into the lock.
 		used := make(chan struct{})
 		k := func() {

@@ -10,10 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // Four goroutines want the mutex all the time. A lane that lasts too long is cut. One that is
@@ -91,9 +89,9 @@ func TestLaneIsCutForOneWhoWaits(t *testing.T) {
 				time.Sleep(time.Second)
 				l.Unlock()
 				synctest.Wait() // It has the lock, and keeps it for a second.
-				assert.EqualValues(t, Express/2, left())
+				require.EqualValues(require.GoOn(t), Express/2, left())
 				l.Lock()
-				assert.EqualValues(t, Express/4, left())
+				require.EqualValues(require.GoOn(t), Express/4, left())
 				l.Unlock()
 			})
 		})

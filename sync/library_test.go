@@ -19,10 +19,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/library"
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 const module = "github.com/farad-go/farad"
@@ -123,7 +122,9 @@ func TestPassTheStandardLibrarysTests(t *testing.T) {
 				require.NoError(t, os.WriteFile(written, source, 0o600))
 				overlay[filepath.Join(s.dir(t), "library_"+file)] = written
 			}
-			require.Subset(t, tests, s.want, "the library's tests have changed")
+			for _, want := range s.want {
+				require.Contains(t, tests, want, "the library's tests have changed")
+			}
 			passed := s.run(t, overlay)
 			slices.Sort(tests)
 			slices.Sort(passed)

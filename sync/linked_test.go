@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // A program with a mutex contains nothing that makes contexts, formats times, or keeps the records
@@ -49,6 +48,6 @@ func main() {
 		for _, symbol := range []string{"context.AfterFunc", "time.Time.Format"} {
 			require.Equal(t, wanted, strings.Contains(symbols, " "+symbol+"\n"), "%s: %s", call, symbol)
 		}
-		require.NotContains(t, symbols, "internal/observed/records")
+		require.False(t, strings.Contains(symbols, "internal/observed/records"), symbols)
 	}
 }

@@ -4,11 +4,11 @@ package sync_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // A program with a lock does not carry what only tests need: package testing and package flag are
@@ -24,7 +24,7 @@ func TestLocksLinkNothingOfTests(t *testing.T) {
 		linked := strings.Fields(string(out))
 		require.Contains(t, linked, module+"/waiter")
 		for _, unwanted := range []string{"testing", "flag"} {
-			assert.NotContains(t, linked, unwanted, packages)
+			require.False(require.GoOn(t), slices.Contains(linked, unwanted), "%s: %s", unwanted, packages)
 		}
 	}
 }

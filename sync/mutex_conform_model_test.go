@@ -8,9 +8,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stretchr/testify/assert"
-
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
 	proof "github.com/farad-go/farad/internal/proof/table"
 	"github.com/farad-go/farad/waiter"
@@ -201,6 +200,6 @@ func TestModelConforms(t *testing.T) {
 	}
 	t.Log(n, "states", k.runs, "runs")
 	if !testing.Short() {
-		assert.Empty(t, table.NotMade(k.taken), "steps that the code never makes")
+		require.Empty(require.GoOn(t), table.NotMade(k.taken), "steps that the code never makes")
 	}
 }

@@ -10,11 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -190,7 +188,7 @@ func TestMutualExclusionUnderEverything(t *testing.T) {
 		locktest.AtEveryProcs(t, func(t *testing.T) {
 			m, inside, done := create(), atomic.Int32{}, int64(0)
 			work := func() {
-				assert.EqualValues(t, 1, inside.Add(1), "two inside")
+				require.EqualValues(require.GoOn(t), 1, inside.Add(1), "two inside")
 				done++
 				if rand.IntN(64) == 0 {
 					runtime.Gosched()
@@ -262,9 +260,9 @@ func TestOvertakingIsBounded(t *testing.T) {
 					before := acquired
 					m.Unlock()
 					q.await()
-					assert.NoError(t, m.compete(waiter.Limit{}, true))
+					require.NoError(require.GoOn(t), m.compete(waiter.Limit{}, true))
 					// Those ahead have had their turn, too.
-					assert.LessOrEqual(t, acquired-before, (p+1)*Express+p)
+					require.LessOrEqual(require.GoOn(t), acquired-before, (p+1)*Express+p)
 					total.Add(1)
 					acquired++
 					m.Unlock()

@@ -7,11 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/waiter"
 )
@@ -206,9 +204,9 @@ func TestRWOvertakingIsBounded(t *testing.T) {
 					before := came.Load()
 					l.Unlock()
 					q.await()
-					assert.NoError(t, l.compete(waiter.Limit{}, rwWriter, true))
+					require.NoError(require.GoOn(t), l.compete(waiter.Limit{}, rwWriter, true))
 					// Those ahead have had their turn, too.
-					assert.LessOrEqual(t, came.Load()-before, (p+1)*Express+p)
+					require.LessOrEqual(require.GoOn(t), came.Load()-before, (p+1)*Express+p)
 					total.Add(1)
 					came.Add(1)
 					l.Unlock()

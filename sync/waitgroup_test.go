@@ -15,10 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/panictest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -117,7 +116,7 @@ func TestWaitGroupMisuseIsToldInWords(t *testing.T) {
 	wg.state.Store(1) // The last task is done, and the waiter is not woken yet.
 	require.PanicsWithValue(t, "sync: WaitGroup misuse: Add called concurrently with Wait", func() { wg.Add(1) })
 	wg.state.Store(1)
-	require.NotPanics(t, func() { wg.Add(0) }, "it raises nothing")
+	wg.Add(0)
 	wg.state.Store(1 << counterShift) // The waiter was woken, and has not returned yet.
 	require.PanicsWithValue(t, "sync: WaitGroup is reused before previous Wait has returned", wg.checkReuse)
 }
@@ -150,7 +149,7 @@ func TestWaitGroupPanicInATaskIsFatal(t *testing.T) {
 		self := exec.Command(os.Args[0], "-test.run=^TestWaitGroupPanicInATaskIsFatal$")
 		self.Env = append(os.Environ(), variable+"=1")
 		out, err := self.CombinedOutput()
-		require.Error(t, err, "%s", out)
+		require.True(t, err != nil, "%s", out)
 		require.Contains(t, string(out), "panic: of the task")
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/twa"
 )
@@ -114,7 +113,9 @@ func TestVetSeesCopies(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "copies.go")
 	require.NoError(t, os.WriteFile(file, []byte(`package copies
 
-import "github.com/farad-go/farad/twa"
+import (
+	"github.com/farad-go/farad/twa"
+)
 
 func a(s twa.Semaphore) {}
 func b(m twa.Mutex) {}

@@ -6,10 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/twa"
 )
 
@@ -25,7 +23,7 @@ func TestEventsOrderWhatWaitsForThem(t *testing.T) {
 			wg.Go(func() {
 				for range rounds {
 					n := seq.Ticket()
-					assert.NoError(t, done.Await(bg, n))
+					require.NoError(require.GoOn(t), done.Await(bg, n))
 					log = append(log, n)
 					done.Advance()
 				}

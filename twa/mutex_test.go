@@ -3,9 +3,8 @@ package twa_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
 )

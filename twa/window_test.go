@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/waiter"
 )
@@ -153,7 +152,7 @@ func TestLooksThatComeLate(t *testing.T) {
 					startAt(s, start)
 					test(t, s, func() { goOn(s, permits) })
 					if t.Failed() {
-						require.FailNow(t, "late", "from %d, %d permits later", start, permits)
+						require.Fail(t, "late", "from %d, %d permits later", start, permits)
 					}
 				}
 			}

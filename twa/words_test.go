@@ -3,7 +3,7 @@ package twa
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // What internal/proof shows of the circle of tickets is of this inLine: at the ends of all ranges,

@@ -11,10 +11,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest/require"
 	proof "github.com/farad-go/farad/internal/proof/table"
 	"github.com/farad-go/farad/internal/xsync"
 )
@@ -553,6 +551,6 @@ func TestModelParkerConforms(t *testing.T) {
 	}
 	t.Log(len(all), "states", n, "calls", k.runs, "runs")
 	if !testing.Short() {
-		assert.Empty(t, table.NotMade(k.taken), "steps that the code never makes")
+		require.Empty(require.GoOn(t), table.NotMade(k.taken), "steps that the code never makes")
 	}
 }

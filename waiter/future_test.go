@@ -3,7 +3,7 @@ package waiter
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 func TestFutureWithoutBind(t *testing.T) {

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

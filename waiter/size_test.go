@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 func TestWaiterFillsOneCacheLine(t *testing.T) {

@@ -5,9 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/xsync"
 )
 
@@ -77,15 +76,15 @@ func TestEachRoundHasItsChannel(t *testing.T) {
 	for range 3 {
 		w.Arm(nil)
 		ch := w.Chan()
-		require.False(t, ch == last) //nolint:testifylint // channels
+		require.False(t, ch == last)
 		require.False(t, locktest.IsClosed(ch))
-		require.True(t, ch == w.Chan()) //nolint:testifylint // channels
+		require.True(t, ch == w.Chan())
 		require.Equal(t, StatusWaiting, w.Status())
 		require.True(t, w.Deliver(Granted))
 		for range 3 {
 			require.True(t, locktest.IsClosed(ch))
 		}
-		require.True(t, ch == w.Chan()) //nolint:testifylint // channels
+		require.True(t, ch == w.Chan())
 		w.Reset()
 		require.True(t, locktest.IsClosed(ch), "for ever")
 		w.Finish(TooLarge)
@@ -103,7 +102,7 @@ func TestEachRoundHasItsChannel(t *testing.T) {
 		w.state.Store(stateIdle) // the claimer's last step
 		require.Nil(t, w.Chan())
 		end()
-		require.False(t, w.Chan() == ch) //nolint:testifylint // channels
+		require.False(t, w.Chan() == ch)
 		require.False(t, locktest.IsClosed(ch))
 		w.Reset()
 	}

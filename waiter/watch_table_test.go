@@ -8,8 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/xsync"
 )
 
@@ -95,7 +94,7 @@ func TestWatchVacatesItsOwnSlotOnly(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var s watchSlot
 		s.key.Store(7)
-		require.NotNil(t, newWatch(ctx, ctx.Done(), &s))
+		require.True(t, newWatch(ctx, ctx.Done(), &s) != nil)
 		cancel()
 		synctest.Wait()
 		require.Nil(t, s.watch.Load())

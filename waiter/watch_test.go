@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 func TestWatchNudgesEveryWaiterOnce(t *testing.T) {
@@ -70,7 +69,7 @@ func TestWatchLeavesTheTableWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		_ = cancel
 		watched(t, ctx)
-		require.NotNil(t, lookUp(ctx.Done()))
+		require.True(t, lookUp(ctx.Done()) != nil)
 		runtime.KeepAlive(ctx)
 		return ctx.Done()
 	}()
@@ -185,7 +184,7 @@ func TestWatchKeepsNoValuesAlive(t *testing.T) {
 		p := GetParker(UntilDone(ctx))
 		p.Put()
 	}
-	require.NotNil(t, lookUp(root.Done()))
+	require.True(t, lookUp(root.Done()) != nil)
 	locktest.Eventually(t, "the value is collected", func() bool {
 		runtime.GC()
 		select {

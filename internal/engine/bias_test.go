@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -45,8 +44,8 @@ func TestTableHasRoomForTheProcessors(t *testing.T) {
 	a.init()
 	b.init()
 	require.NotZero(t, a.id)
-	require.NotEqual(t, a.id, b.id)
-	require.NotEqual(t, a.column, b.column, "neighbours in age share a column")
+	require.True(t, a.id != b.id)
+	require.True(t, a.column != b.column, "neighbours in age share a column")
 	require.Same(t, &a.table[0], &b.table[0], "one table for all")
 	rows := a.rows()
 	require.GreaterOrEqual(t, int(rows), 16)
@@ -232,7 +231,7 @@ func TestInhibitionIsAMultipleOfTheRevocation(t *testing.T) {
 			return !back && until > after
 		},
 	)
-	require.Eventually(t, func() bool { e.Rebias(); return e.MayHide() }, 20*time.Second, time.Millisecond)
+	locktest.Eventually(t, "readers may hide", func() bool { e.Rebias(); return e.MayHide() })
 	require.GreaterOrEqual(t, xsync.Now(), until)
 }
 
@@ -290,7 +289,7 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 		locktest.Eventually(t, "no reader hides beside a writer", func() bool { return hidden(e) == 0 })
 		require.True(t, e.Release(Everyone))
 		e.Opts.bias.until.Store(0)
-		require.Eventually(t, func() bool { e.Rebias(); return e.MayHide() }, 20*time.Second, time.Microsecond)
+		locktest.Eventually(t, "readers may hide", func() bool { e.Rebias(); return e.MayHide() })
 	}
 	stop.Store(true)
 	wg.Wait()

@@ -11,10 +11,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/order"
 	proof "github.com/farad-go/farad/internal/proof/table"
 	"github.com/farad-go/farad/waiter"
@@ -567,7 +565,7 @@ func TestModelConforms(t *testing.T) {
 	}
 	t.Log(k.runs, "runs")
 	if !testing.Short() {
-		assert.Empty(t, e.NotMade(k.taken), "steps that the code never makes")
+		require.Empty(require.GoOn(t), e.NotMade(k.taken), "steps that the code never makes")
 	}
 }
 

@@ -3,8 +3,7 @@ package engine
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 

@@ -10,10 +10,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -53,12 +52,12 @@ func requireInvariants(t *testing.T, e *Engine) {
 	if slot == nil && head == nil {
 		return
 	}
-	assert.NotZero(t, o&flagWaiters, "2: a waiter is queued and W is clear")
+	require.NotZero(require.GoOn(t), o&flagWaiters, "2: a waiter is queued and W is clear")
 	if slot != nil { // not to be touched: it may have been claimed, and used again
-		assert.Less(t, avail, int64(1), "2: a permit floats beside the slot's waiter")
-		assert.GreaterOrEqual(t, avail, int64(0), "3: a slot in spite of a debt")
+		require.Less(require.GoOn(t), avail, int64(1), "2: a permit floats beside the slot's waiter")
+		require.GreaterOrEqual(require.GoOn(t), avail, int64(0), "3: a slot in spite of a debt")
 	} else {
-		assert.Less(t, avail, head.N, "2: the oldest waiter fits")
+		require.Less(require.GoOn(t), avail, head.N, "2: the oldest waiter fits")
 	}
 }
 
@@ -201,10 +200,10 @@ func TestPermitsAreConserved(t *testing.T) {
 						f.Release()
 					}
 					if got {
-						assert.LessOrEqual(t, held.Add(n), int64(3))
+						require.LessOrEqual(require.GoOn(t), held.Add(n), int64(3))
 						held.Add(-n)
 						for ; n > 0; n-- {
-							assert.True(t, e.From(0).Release(1))
+							require.True(require.GoOn(t), e.From(0).Release(1))
 						}
 					}
 				}

@@ -12,10 +12,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest/require"
 	proof "github.com/farad-go/farad/internal/proof/table"
 	"github.com/farad-go/farad/waiter"
 )
@@ -729,7 +727,7 @@ func TestModelRWConforms(t *testing.T) {
 	}
 	t.Log(n, "calls", k.runs, "runs")
 	if !testing.Short() {
-		assert.Empty(t, l.NotMade(k.taken), "steps that the code never makes")
+		require.Empty(require.GoOn(t), l.NotMade(k.taken), "steps that the code never makes")
 	}
 }
 

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 func TestFindsWhatMakesBubbles(t *testing.T) {
@@ -35,7 +34,7 @@ func TestSearchesEndAtBothEndsOfTheText(t *testing.T) {
 // without package testing/synctest.
 func TestProgramsWithoutThePackageMakeNoBubbles(t *testing.T) {
 	for _, program := range []string{"plain", "measures"} {
-		assert.Equal(t, "false", goTool(t, "run", "./testdata/"+program), program)
+		require.Equal(require.GoOn(t), "false", goTool(t, "run", "./testdata/"+program), program)
 	}
 	goTool(t, "test", "-count=1", "./testdata/tested")
 }

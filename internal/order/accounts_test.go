@@ -5,8 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -323,7 +322,7 @@ func (k *bank) check() {
 	require.Equal(k.t, len(k.waiting), k.order.Len())
 	for tenant, e := range k.book.entries {
 		l := g.tenants.find(tenant)
-		require.NotNil(k.t, l)
+		require.True(k.t, l != nil)
 		require.Equal(k.t, e.held, k.order.Held(tenant))
 		require.Equal(k.t, e.ready, l.size > 0 && l.share.place > 0, "tenant %d is ready", tenant)
 		require.Equal(k.t, e.mean, l.account.mean)

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -220,7 +219,7 @@ func TestDebitsAreExact(t *testing.T) {
 		require.True(t, o.Return("one", n, -1, int64(100+i)))
 	}
 	l := o.ledger.tenants.find("one")
-	require.NotNil(t, l, "it owes")
+	require.True(t, l != nil, "it owes")
 	used := int64(1*(101-10) + 2*(102-20) + 4*(100-40))
 	// Each of four grants may have rounded its start up by a unit, which is three for this weight.
 	paid := int64(l.share.start)*3 + l.share.rest
@@ -400,7 +399,7 @@ func TestDebtsAreForgottenWhenAllIsIdle(t *testing.T) {
 			require.True(t, o.takeBy(&By{Tenant: i, Weight: 1}, -1, 1, 0))
 		}
 		for i := range n {
-			require.NotNil(t, o.ledger.first)
+			require.True(t, o.ledger.first != nil)
 			require.True(t, o.Return(i, 1, 1_000_000, 0))
 		}
 		require.Empty(t, unsound(o))

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -51,7 +50,7 @@ func TestAMillionTenantsLeaveNothingBehind(t *testing.T) {
 	}
 	t.Logf("that wait: %d bytes each", (inUse()-before)/int64(n))
 	for range n {
-		require.NotNil(t, o.Pop(0, &wake))
+		require.True(t, o.Pop(0, &wake) != nil)
 	}
 	left = inUse() - before
 	t.Logf("popped: %d bytes", left)
@@ -90,7 +89,7 @@ func TestAFewThatStayKeepNoMemoryForMany(t *testing.T) {
 		push(tenant)
 	}
 	for o.Len() > few {
-		require.NotNil(t, o.Pop(0, &wake))
+		require.True(t, o.Pop(0, &wake) != nil)
 	}
 	for range 2 {
 		for tenant := n - few; tenant < n; tenant++ {
@@ -103,7 +102,7 @@ func TestAFewThatStayKeepNoMemoryForMany(t *testing.T) {
 	t.Logf("%d bytes", left)
 	require.LessOrEqual(t, left, int64(192<<10))
 	for range 3 * few {
-		require.NotNil(t, o.Pop(0, &wake))
+		require.True(t, o.Pop(0, &wake) != nil)
 	}
 	require.Empty(t, o.policy.all())
 	runtime.KeepAlive(waiters)

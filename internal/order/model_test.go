@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -873,6 +872,6 @@ func TestCoDelStartsAgain(t *testing.T) {
 		overload()
 		w.drain()
 	}
-	require.Positive(t, anew)
+	require.Greater(t, anew, 0)
 	require.Less(t, anew, 160)
 }

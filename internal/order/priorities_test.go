@@ -4,9 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -122,7 +121,7 @@ func TestAgeingBoundIsReached(t *testing.T) {
 	u := r.push(classes-1, 1)
 	for range (classes-1)*aging - 1 {
 		r.push(0, 1)
-		require.NotSame(t, u, r.pop())
+		require.True(t, u != r.pop())
 	}
 	r.push(0, large)
 	r.pop()

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -178,7 +177,7 @@ func TestTheLastRequestOfAllIsNeverShed(t *testing.T) {
 			w.push(i/2, 1, 0, 0, true)
 		}
 		w.now += int64(time.Minute)
-		require.NotNil(t, w.pop(), name)
+		require.True(t, w.pop() != nil, name)
 		require.Zero(t, w.order.Len(), name)
 		for i := range 4 {
 			w.push(i/2, 1, 0, 0, true)

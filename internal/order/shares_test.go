@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -137,7 +136,7 @@ func (b *bounds) pop() *claim {
 			c = other
 		}
 	}
-	require.NotNil(b.t, c)
+	require.True(b.t, c != nil)
 	b.drop(c)
 	for _, other := range b.waiting {
 		if other.tenant != c.tenant {

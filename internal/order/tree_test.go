@@ -8,9 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -530,7 +529,7 @@ func (k *garden) check() {
 			find = g.groups.find
 		}
 		l := find(p.tenant)
-		require.NotNil(k.t, l)
+		require.True(k.t, l != nil)
 		a := l.account
 		if p.group {
 			require.Equal(k.t, p.now, int64(a.group.now))
@@ -730,7 +729,7 @@ func (b *yard) find(w *waiter.Waiter) (s *spot) {
 		}
 		return &x.w == w
 	})
-	require.NotNil(b.t, s)
+	require.True(b.t, s != nil)
 	return s
 }
 
@@ -899,7 +898,7 @@ func TestParentsThatChange(t *testing.T) {
 	require.True(t, o.Return("user", 3, -1, 0))
 	require.True(t, o.Take(moved, 4, 0))
 	require.Nil(t, o.ledger.groups.find("a"))
-	require.NotNil(t, o.ledger.groups.find("b"))
+	require.True(t, o.ledger.groups.find("b") != nil)
 	// Who is within whom may turn round: an account stays where it is, and no circle is closed.
 	require.True(t, o.Take(claimOf(-1, "b", "user"), 1, 0))
 	require.Equal(t, "b", o.ledger.tenants.find("b").account.parent.tenant)

@@ -3,7 +3,7 @@ package parking
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // walked returns the buckets, by their numbers, of the parts 1, 2, 3 and so on of an object that

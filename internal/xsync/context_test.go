@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 type valueContext struct{ context.Context }
@@ -39,7 +38,7 @@ func TestMayEnd(t *testing.T) {
 		"empty":       emptyContext{},
 		"of the test": t.Context(),
 	} {
-		assert.True(t, MayEnd(ctx), name)
+		require.True(require.GoOn(t), MayEnd(ctx), name)
 	}
 	require.Zero(t, testing.AllocsPerRun(100, func() { MayEnd(cancelled) }))
 	require.Zero(t, testing.AllocsPerRun(100, func() { Learn(cancelled) }))
@@ -55,7 +54,7 @@ func TestMayPanic(t *testing.T) {
 	all := map[string]context.Context{"cancelled": cancelled, "with time": timed}
 	for name, ctx := range all {
 		Learn(ctx)
-		assert.False(t, MayPanic(ctx), name)
+		require.False(require.GoOn(t), MayPanic(ctx), name)
 	}
 	for name, ctx := range map[string]context.Context{
 		"nil": nil, "with value": context.WithValue(bg, valueContext{}, 1), "no cancel": context.WithoutCancel(cancelled),
@@ -63,10 +62,10 @@ func TestMayPanic(t *testing.T) {
 		"named alike": &cancelCtx{cancelled},
 	} {
 		Learn(ctx)
-		assert.True(t, MayPanic(ctx), name)
+		require.True(require.GoOn(t), MayPanic(ctx), name)
 	}
 	for name, ctx := range all {
-		assert.False(t, MayPanic(ctx), "%s, after others", name)
+		require.False(require.GoOn(t), MayPanic(ctx), "%s, after others", name)
 	}
 }
 

@@ -12,8 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // core has the folders and files whose code reaches atomics, mutexes, pools and sleeps through the
@@ -78,12 +77,12 @@ func TestCoreUsesTheDoor(t *testing.T) {
 					needed[i] = true
 					continue
 				}
-				assert.Fail(t, "not through the door", "%s:%d: %s", file, fset.Position(d.pos).Line, d.what)
+				require.Fail(require.GoOn(t), "not through the door", "%s:%d: %s", file, fset.Position(d.pos).Line, d.what)
 			}
 		}
 	}
 	for i, e := range exceptions {
-		assert.True(t, needed[i], "exception without a need: %v", e)
+		require.True(require.GoOn(t), needed[i], "exception without a need: %v", e)
 	}
 }
 
@@ -107,7 +106,7 @@ func sources(t *testing.T, folder string) []string {
 		}
 		return nil
 	}))
-	require.NotEmpty(t, files, folder)
+	require.NotZero(t, len(files), folder)
 	return files
 }
 
@@ -262,6 +261,6 @@ func TestDetoursAreFound(t *testing.T) {
 		for _, d := range besides(f) {
 			found = append(found, d.what)
 		}
-		assert.Equal(t, want, strings.Join(found, " "), source)
+		require.Equal(require.GoOn(t), want, strings.Join(found, " "), source)
 	}
 }

@@ -14,8 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // sample is compiled with each of several packages behind its types.
@@ -86,7 +85,9 @@ const samples = 32 // functions in sample, without those that the compiler adds
 // "wider" some methods of the door are something else than the library's.
 var behind = map[string]string{
 	"door": `
-import "github.com/farad-go/farad/internal/xsync"
+import (
+	"github.com/farad-go/farad/internal/xsync"
+)
 
 type (
 	Bool           = xsync.Bool
@@ -162,7 +163,7 @@ func TestComparisonOfMachineCodeSeesDifferences(t *testing.T) {
 		{"embedded", "hooked", []string{"uint32Load"}},
 		{"library", "wider", []string{"(*guarded).take", "lock", "tryLock", "unlock"}},
 	} {
-		assert.Equal(t, c.want, differing(code[c.base], code[c.variant]), c.variant)
+		require.Equal(require.GoOn(t), c.want, differing(code[c.base], code[c.variant]), c.variant)
 	}
 }
 
@@ -183,7 +184,7 @@ func TestCoreCallsNoAtomics(t *testing.T) {
 	call := regexp.MustCompile(`CALL\tsync/atomic\.\(\*(Bool|Int64|Uint32|Uintptr)\)\.\w+`)
 	for pkg, out := range compile(t, "", "./waiter", "./internal/engine", "./sync/semaphore") {
 		require.Contains(t, out, " STEXT ", pkg)
-		assert.Empty(t, call.FindAllString(out, -1), pkg)
+		require.Empty(require.GoOn(t), call.FindAllString(out, -1), pkg)
 	}
 }
 

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/twa"
 )

@@ -8,12 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/panictest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/twa"
 )
@@ -68,7 +66,7 @@ func TestWrappedExcludesUnderEverything(t *testing.T) {
 									continue
 								}
 							}
-							assert.EqualValues(t, 1, inside.Add(1), "two inside")
+							require.EqualValues(require.GoOn(t), 1, inside.Add(1), "two inside")
 							inside.Add(-1)
 							l.Unlock()
 						}
@@ -199,7 +197,7 @@ func TestBypassExcludes(t *testing.T) {
 					} else if i%4 != 0 {
 						l.Lock()
 					}
-					assert.EqualValues(t, 1, inside.Add(1))
+					require.EqualValues(require.GoOn(t), 1, inside.Add(1))
 					inside.Add(-1)
 					l.Unlock()
 				}
@@ -316,7 +314,7 @@ func TestWaitingForALockThatDoesNotTell(t *testing.T) {
 
 func TestGateOfAWrappedLockHasItsOptions(t *testing.T) {
 	require.Nil(t, Wrap(new(mutex.Word), 1).gate.array)
-	require.NotNil(t, Wrap(new(mutex.Word), 1, WithWaitingArray(nil)).gate.array)
+	require.True(t, Wrap(new(mutex.Word), 1, WithWaitingArray(nil)).gate.array != nil)
 }
 
 func TestBadWrappingsPanic(t *testing.T) {
@@ -358,8 +356,8 @@ func TestGate(t *testing.T) {
 			require.True(t, g.TryArrive())
 			require.False(t, g.TryArrive(), "closed")
 			require.Equal(t, int64(2), g.Population())
-			require.ErrorContains(t, g.ArriveTimeout(time.Millisecond), "deadline")
-			require.ErrorContains(t, g.ArriveTimeout(0), "deadline")
+			require.Contains(t, g.ArriveTimeout(time.Millisecond).Error(), "deadline")
+			require.Contains(t, g.ArriveTimeout(0).Error(), "deadline")
 
 			next := make(chan error, 3)
 			for range 3 {

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"weak"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/keyed"
 )
 

@@ -13,11 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/observedtest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/sync/keyed"
@@ -28,6 +27,7 @@ func keys(holds []records.Hold) (keys []string) {
 	for i := range holds {
 		keys = append(keys, holds[i].Key)
 	}
+	slices.Sort(keys)
 	return keys
 }
 
@@ -37,7 +37,7 @@ func TestARefusedUnlockAllForgetsNoHolder(t *testing.T) {
 	read := observedtest.Watch(t, &m, observed.Holders)
 	m.LockAll("a", "b")
 	require.Panics(t, func() { m.UnlockAll("a", "b", "c") })
-	require.ElementsMatch(t, []string{"a", "b"}, keys(read().Holders))
+	require.Equal(t, []string{"a", "b"}, keys(read().Holders))
 	m.UnlockAll("a", "b")
 	require.Empty(t, read().Holders)
 }
@@ -55,7 +55,7 @@ func TestObservedKeysHaveHoldersAndWaiters(t *testing.T) {
 	s := read()
 	require.Equal(t, "keyed.Mutex", s.Kind)
 	require.True(t, s.Owned)
-	require.ElementsMatch(t, []string{"a", "b", "c", "d", "e", "f"}, keys(s.Holders))
+	require.Equal(t, []string{"a", "b", "c", "d", "e", "f"}, keys(s.Holders))
 	require.EqualValues(t, 6, s.Acquired)
 	require.EqualValues(t, 1, s.Failed[records.Tried])
 	require.EqualValues(t, 6, s.Size-s.Free)
@@ -73,11 +73,11 @@ func TestObservedKeysHaveHoldersAndWaiters(t *testing.T) {
 	require.True(t, s.Waiters[0].CanEnd)
 	require.Contains(t, keys(s.Holders), "free")
 	cancel()
-	require.Error(t, locktest.Receive(t, ended))
-	require.Error(t, locktest.Receive(t, ended))
+	require.True(t, locktest.Receive(t, ended) != nil)
+	require.True(t, locktest.Receive(t, ended) != nil)
 	s = read()
 	require.Empty(t, s.Waiters)
-	require.NotContains(t, keys(s.Holders), "free")
+	require.False(t, slices.Contains(keys(s.Holders), "free"))
 	require.EqualValues(t, 2, s.Failed[records.Cancelled])
 
 	m.Unlock("a")

@@ -5,9 +5,8 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/waiter"
 )
@@ -71,7 +70,7 @@ func TestGuardUnlocks(t *testing.T) {
 	*g.Lock()++
 	g.Unlock()
 	v := g.TryLock()
-	require.NotNil(t, v)
+	require.True(t, v != nil)
 	*v++
 	g.Unlock()
 	v, err := g.LockContext(bg)

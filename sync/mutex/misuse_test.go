@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/waiter"
 )

@@ -3,9 +3,8 @@ package mutex_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/waiter"
 )

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/observedtest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/records"
 	"github.com/farad-go/farad/sync/mutex"

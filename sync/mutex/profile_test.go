@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/waiter"
 )
@@ -45,7 +44,9 @@ func TestTheRuntimeReportsADeadlock(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "deadlock.go")
 	require.NoError(t, os.WriteFile(file, []byte(`package main
 
-import "github.com/farad-go/farad/sync/mutex"
+import (
+	"github.com/farad-go/farad/sync/mutex"
+)
 
 func main() {
 	var m mutex.Mutex

@@ -7,11 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/mutex"
 )
 
@@ -258,7 +256,7 @@ func TestPointerKeepsItsObjectAlive(t *testing.T) {
 	wg.Wait()
 	for i := range ps {
 		if o := ps[i].Load(); o != nil {
-			assert.Equal(t, o.self, -o.number)
+			require.Equal(require.GoOn(t), o.self, -o.number)
 		}
 	}
 }

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/rwlock"
 	"github.com/farad-go/farad/waiter"
 )
@@ -40,7 +39,9 @@ func TestVetSeesCopies(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "copies.go")
 	require.NoError(t, os.WriteFile(file, []byte(`package copies
 
-import "github.com/farad-go/farad/sync/rwlock"
+import (
+	"github.com/farad-go/farad/sync/rwlock"
+)
 
 func a(l rwlock.RWLock) {}
 func b(g rwlock.Guard[int]) {}

@@ -5,10 +5,9 @@ package rwlock
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/records"
 )

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/observedtest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/records"

@@ -3,11 +3,11 @@
 package semaphore_test
 
 import (
+	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/records"
@@ -64,8 +64,10 @@ func TestObservedTenantsOfAccounts(t *testing.T) {
 	for _, w := range read().Waiters {
 		waiting = append(waiting, w.Tenant)
 	}
-	require.ElementsMatch(t, []string{"a", "b", "c"}, tenants)
-	require.ElementsMatch(t, []string{"e", "f"}, waiting)
+	slices.Sort(tenants)
+	slices.Sort(waiting)
+	require.Equal(t, []string{"a", "b", "c"}, tenants)
+	require.Equal(t, []string{"e", "f"}, waiting)
 
 	require.Panics(t, func() { s.As("a").Release(2) })
 	s.As("a").Release(1)

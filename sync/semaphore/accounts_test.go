@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -110,9 +109,9 @@ func TestLargerThanTheCap(t *testing.T) {
 	caps[1].Store(2)
 	err := s.As(1).Acquire(bg, 3)
 	require.ErrorIs(t, err, semaphore.ErrTooLarge)
-	require.EqualError(t, err, "semaphore: a request for 3 permits exceeds what the tenant may hold, 2")
+	require.Equal(t, "semaphore: a request for 3 permits exceeds what the tenant may hold, 2", err.Error())
 	err = s.As(1).AcquireTimeout(time.Hour, 6)
-	require.EqualError(t, err, "semaphore: a request for 6 permits exceeds the size, 5")
+	require.Equal(t, "semaphore: a request for 6 permits exceeds the size, 5", err.Error())
 	caps[1].Store(0)
 	require.ErrorIs(t, s.As(1).Acquire(bg, 1), semaphore.ErrTooLarge, "a cap of nothing")
 	require.NoError(t, s.As(1).Acquire(bg, 0))
@@ -120,7 +119,7 @@ func TestLargerThanTheCap(t *testing.T) {
 	var f waiter.Future
 	s.As(1).Bind(&f, 1)
 	require.True(t, f.Poll(nil))
-	require.EqualError(t, f.Err(), "semaphore: a request for 1 permits exceeds what the tenant may hold, 0")
+	require.Equal(t, "semaphore: a request for 1 permits exceeds what the tenant may hold, 0", f.Err().Error())
 	f.Release()
 	requireIdle(t, s)
 }

@@ -11,10 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/waiter"
 )
@@ -34,7 +32,7 @@ func TestCapacitorOvertakesNoMoreThanPromised(t *testing.T) {
 				for range 6 {
 					wg.Go(func() {
 						for !stop.Load() {
-							assert.NoError(t, s.Acquire(ctx, size))
+							require.NoError(require.GoOn(t), s.Acquire(ctx, size))
 							acquired++
 							s.Release(size)
 							if runtime.GOMAXPROCS(0) == 1 {
@@ -48,7 +46,7 @@ func TestCapacitorOvertakesNoMoreThanPromised(t *testing.T) {
 					watched.Go(func() {
 						for range locktest.Scaled(1000) {
 							// Acquire, with a look at the line between queueing and waiting.
-							assert.NoError(t, s.Acquire(ctx, size))
+							require.NoError(require.GoOn(t), s.Acquire(ctx, size))
 							acquired++
 							place := parking.GetSleeper()
 							k := place.Parker(waiter.Limit{})
@@ -57,9 +55,9 @@ func TestCapacitorOvertakesNoMoreThanPromised(t *testing.T) {
 							ahead := int64(p.Waiting() - 1) // at least as many as are
 							before := acquired
 							s.Release(size)
-							assert.NoError(t, p.await(waiter.Limit{}, place, k, o))
+							require.NoError(require.GoOn(t), p.await(waiter.Limit{}, place, k, o))
 							most := (ahead+int64(c.b))*int64(c.q) + int64(c.b-1)
-							assert.LessOrEqual(t, acquired-before, most+ahead, "those ahead have had their turn, too")
+							require.LessOrEqual(require.GoOn(t), acquired-before, most+ahead, "those ahead have had their turn, too")
 							acquired++
 							s.Release(size)
 						}

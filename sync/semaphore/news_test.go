@@ -6,9 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
@@ -148,7 +147,7 @@ func TestAFutureWhoseFunctionPanicsAfterAnUpdate(t *testing.T) {
 	stuck := <-ended
 	close(stop)
 	wg.Wait()
-	require.Positive(t, panics.Load())
+	require.Greater(t, panics.Load(), 0)
 	require.Zero(t, stuck)
 	s.As("q").Release(1)
 }

@@ -5,9 +5,8 @@ package semaphore_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // The third thing that a semaphore with an array does otherwise, as twa says.

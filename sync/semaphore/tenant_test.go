@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -257,7 +256,7 @@ func TestQueueBounds(t *testing.T) {
 		require.ErrorIs(t, err, semaphore.ErrQueueFull)
 		require.Equal(t, "farad: too many waiters", err.Error())
 		var r *semaphore.Refusal
-		require.ErrorAs(t, err, &r)
+		require.True(t, errors.As(err, &r), "%v", err)
 		require.Zero(t, r.RetryAfter, "nothing is known yet")
 	}
 	require.True(t, s.TryAcquire(1))

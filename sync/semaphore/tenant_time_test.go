@@ -12,8 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -41,7 +40,7 @@ func TestLateRequestsAreRefused(t *testing.T) {
 		for _, err := range []error{s.Acquire(ctx, 1), s.AcquireTimeout(40*time.Millisecond, 1)} {
 			require.ErrorIs(t, err, semaphore.ErrWouldExpire)
 			var r *semaphore.Refusal
-			require.ErrorAs(t, err, &r)
+			require.True(t, errors.As(err, &r), "%v", err)
 			require.InDelta(t, 99*time.Millisecond, r.RetryAfter, float64(5*time.Millisecond))
 			require.Equal(t, "farad: no permit expected before the deadline; retry after "+r.RetryAfter.String(), err.Error())
 		}

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
@@ -124,10 +123,10 @@ func TestACapOfAnOrganisation(t *testing.T) {
 	err := locktest.Receive(t, large)
 	require.ErrorIs(t, err, semaphore.ErrTooLarge)
 	const text = "semaphore: a request for 3 permits exceeds what the tenant, or one that it is within, may hold"
-	require.EqualError(t, err, text)
-	require.EqualError(t, one.Acquire(bg, 3), text+", 2")
-	require.EqualError(t, own.Acquire(bg, 3), "semaphore: a request for 3 permits exceeds what the tenant may hold, 2")
-	require.EqualError(t, one.Acquire(bg, 6), "semaphore: a request for 6 permits exceeds the size, 5")
+	require.Equal(t, text, err.Error())
+	require.Equal(t, text+", 2", one.Acquire(bg, 3).Error())
+	require.Equal(t, "semaphore: a request for 3 permits exceeds what the tenant may hold, 2", own.Acquire(bg, 3).Error())
+	require.Equal(t, "semaphore: a request for 6 permits exceeds the size, 5", one.Acquire(bg, 6).Error())
 	two.Release(2)
 	own.Release(1)
 	requireIdle(t, s)
@@ -223,7 +222,7 @@ func TestAUserMoves(t *testing.T) {
 	waits := wait(t, s, "user", 1)
 	locktest.RequireBlocked(t, waits)
 	const text = "semaphore: a request for 3 permits exceeds what the tenant, or one that it is within, may hold"
-	require.EqualError(t, user.Acquire(bg, 3), text, "it has not moved yet")
+	require.Equal(t, text, user.Acquire(bg, 3).Error(), "it has not moved yet")
 	user.Release(1)
 	require.NoError(t, locktest.Receive(t, waits))
 	user.Release(2)

@@ -9,9 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -396,14 +395,14 @@ func doneStaysReadable(t *testing.T, k Kind) {
 		l.Bind(f)
 		done := f.Done()
 		require.False(t, locktest.IsClosed(done))
-		require.True(t, done == f.Done(), "one channel for the round") //nolint:testifylint // channels
+		require.True(t, done == f.Done(), "one channel for the round")
 		l.Unlock()
 		for range 3 {
 			locktest.Receive(t, done)
 			locktest.Receive(t, f.Done())
 		}
 		require.NoError(t, f.Err())
-		require.True(t, done == f.Done(), "one channel for the round") //nolint:testifylint // channels
+		require.True(t, done == f.Done(), "one channel for the round")
 		f.Release()
 		require.True(t, locktest.IsClosed(done), "for ever")
 		l.requireFree(t)
@@ -425,7 +424,7 @@ func isReusable(t *testing.T, k Kind) {
 				require.False(t, f.Poll(nil))
 			}
 			done := f.Done()
-			require.False(t, done == last, "a channel for each round") //nolint:testifylint // channels
+			require.False(t, done == last, "a channel for each round")
 			require.False(t, locktest.IsClosed(done))
 			require.ErrorIs(t, f.Err(), waiter.ErrPending, "the outcome of the round before")
 			l.Unlock()

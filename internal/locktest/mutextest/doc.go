@@ -10,6 +10,6 @@
 // the explorer, histories.go those that package spec judges, and calls.go those of mutexes that
 // promise no order.
 //
-// The package may import the standard library, testify, goleak, locktest, futuretest, semtest,
+// The package may import the standard library, require, goleak, locktest, futuretest, semtest,
 // spec, interleave and waiter. It imports no lock package, so that each of them can use it.
 package mutextest

@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 var order = []test{
@@ -47,12 +45,12 @@ func locksAreFIFO(t *testing.T, k kind) {
 			switch i % 6 {
 			case 2, 4, 5: // one alone, and two that stand next to each other
 				w := cancellable[i/6%len(cancellable)]
-				left.Go(func() { assert.ErrorIs(t, w.lock(gone, m), context.Canceled) })
+				left.Go(func() { require.ErrorIs(require.GoOn(t), w.lock(gone, m), context.Canceled) })
 			default:
 				want = append(want, i)
 				w := ways[len(want)%len(ways)]
 				served.Go(func() {
-					if assert.NoError(t, w.lock(bg, m)) {
+					if require.NoError(require.GoOn(t), w.lock(bg, m)) {
 						order = append(order, i)
 						m.Unlock()
 					}

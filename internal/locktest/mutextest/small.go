@@ -9,11 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/panictest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/waiter"
 )
@@ -260,7 +258,7 @@ func oneContextSharedByManyWaitersCancelsAll(t *testing.T, k kind) {
 		const n = 100
 		var wg sync.WaitGroup
 		for range n {
-			wg.Go(func() { assert.ErrorIs(t, m.LockContext(ctx), context.Canceled) })
+			wg.Go(func() { require.ErrorIs(require.GoOn(t), m.LockContext(ctx), context.Canceled) })
 		}
 		locktest.AwaitWaiting(t, m, n)
 		behind := queued(t, bg, m, lockContext)

@@ -9,6 +9,6 @@
 // Read rwtest.go first: it has the interfaces and the helpers. The lists of tests are in basics.go
 // (no waiting), waits.go, order.go, upgrade.go, futures.go, exclusion.go and bubble.go.
 //
-// The package may import the standard library, testify, goleak, locktest, futuretest, spec,
+// The package may import the standard library, require, goleak, locktest, futuretest, spec,
 // interleave and waiter. It imports no lock package, so that each of them can use it.
 package rwtest

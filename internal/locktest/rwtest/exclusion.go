@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -159,13 +157,13 @@ func (v *visitor) asWriter() {
 		n := v.d.a
 		v.u.Downgrade()
 		v.read()
-		assert.Equal(v.t, n, v.d.a, "a goroutine wrote during a downgrade")
+		require.Equal(require.GoOn(v.t), n, v.d.a, "a goroutine wrote during a downgrade")
 		v.l.RUnlock()
 	case 1:
 		n := v.d.a
 		v.u.DowngradeToUpgradable()
 		v.read()
-		assert.Equal(v.t, n, v.d.a, "a goroutine wrote during a downgrade")
+		require.Equal(require.GoOn(v.t), n, v.d.a, "a goroutine wrote during a downgrade")
 		v.asUpgradable()
 	default:
 		v.l.Unlock()
@@ -188,12 +186,12 @@ func (v *visitor) asUpgradable() {
 	case 4:
 		v.u.ForgoUpgrade()
 		v.read()
-		assert.Equal(v.t, n, v.d.a, "a goroutine wrote during a downgrade")
+		require.Equal(require.GoOn(v.t), n, v.d.a, "a goroutine wrote during a downgrade")
 		v.l.RUnlock()
 		return
 	default:
 	}
-	assert.Equal(v.t, n, v.d.a, "a goroutine wrote during an upgrade, or a failed one")
+	require.Equal(require.GoOn(v.t), n, v.d.a, "a goroutine wrote during an upgrade, or a failed one")
 	if upgraded {
 		v.asWriter()
 		return

@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -119,20 +117,20 @@ func locksAreFIFO(t *testing.T, k Kind, l Lock) {
 		case 0:
 			go func() { s.Lock(l); turn() }()
 		case 1:
-			go func() { assert.NoError(t, s.LockContext(ctx, l)); turn() }()
+			go func() { require.NoError(require.GoOn(t), s.LockContext(ctx, l)); turn() }()
 		case 2:
-			go func() { assert.True(t, s.LockTimeout(l, time.Hour)); turn() }()
+			go func() { require.True(require.GoOn(t), s.LockTimeout(l, time.Hour)); turn() }()
 		case 3:
 			f := k.future(l, s)
 			done := f.Done()
-			go func() { <-done; assert.NoError(t, f.Take()); turn() }()
+			go func() { <-done; require.NoError(require.GoOn(t), f.Take()); turn() }()
 		default:
 			f := k.future(l, s)
 			var poll waiter.WakerFunc
 			poll = func() {
 				go func() {
 					if f.Poll(poll) {
-						assert.NoError(t, f.Take())
+						require.NoError(require.GoOn(t), f.Take())
 						turn()
 					}
 				}()

@@ -7,11 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/panictest"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // What an [UpgradableLock] adds: see the other lists for upgradable readers as one more state.
@@ -344,7 +342,7 @@ func upgradesAgainstReaders(t *testing.T, l UpgradableLock) {
 				default:
 					ok = l.TryUpgrade()
 				}
-				assert.Equal(t, n, d.a)
+				require.Equal(require.GoOn(t), n, d.a)
 				if !ok {
 					l.UUnlock()
 					continue

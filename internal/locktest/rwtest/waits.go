@@ -10,11 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/panictest"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 var waits = []test{
@@ -163,13 +161,13 @@ func (k Kind) readLock(t *testing.T, l Lock, way int) {
 	case n == 0:
 		l.RLock()
 	case n == 1:
-		assert.NoError(t, l.RLockContext(bg))
+		require.NoError(require.GoOn(t), l.RLockContext(bg))
 	case n == 2 || k.Bind == nil:
-		assert.True(t, l.RLockTimeout(time.Hour))
+		require.True(require.GoOn(t), l.RLockTimeout(time.Hour))
 	default:
 		f := k.future(l, Read)
 		<-f.Done()
-		assert.NoError(t, f.Take())
+		require.NoError(require.GoOn(t), f.Take())
 	}
 }
 

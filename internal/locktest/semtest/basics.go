@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -45,7 +43,7 @@ func theNextRunsAtOnce(t *testing.T, k Kind) { RequireHandOff(t, k.New(1), 1) }
 // of all n permits of s returns.
 func RequireHandOff(t *testing.T, s Semaphore, n int64) {
 	t.Helper()
-	acquire := func(n int64) { assert.NoError(t, s.Acquire(bg, n)) }
+	acquire := func(n int64) { require.NoError(require.GoOn(t), s.Acquire(bg, n)) }
 	locktest.RequireHandOff(t, s, int(n), func() { acquire(n) }, func() { s.Release(n) }, func(got func()) {
 		acquire(1)
 		got()
@@ -254,7 +252,7 @@ func grantsAreFIFO(t *testing.T, k Kind) {
 			case 3:
 				acquire = func() error { return s.AcquireTimeout(time.Hour, 1) }
 			case 2, 4, 5: // one alone, and two that stand next to each other
-				cancelled.Go(func() { assert.ErrorIs(t, s.Acquire(gone, 1), context.Canceled) })
+				cancelled.Go(func() { require.ErrorIs(require.GoOn(t), s.Acquire(gone, 1), context.Canceled) })
 				locktest.AwaitWaiting(t, s, i+1)
 				continue
 			case 6: // a goroutine in a select
@@ -281,7 +279,7 @@ func grantsAreFIFO(t *testing.T, k Kind) {
 			}
 			want = append(want, i)
 			served.Go(func() {
-				if assert.NoError(t, acquire()) {
+				if require.NoError(require.GoOn(t), acquire()) {
 					order = append(order, i)
 					s.Release(1)
 				}
@@ -354,7 +352,7 @@ func largeRequestIsNotStarved(t *testing.T, k Kind) {
 					return
 				default:
 				}
-				if assert.NoError(t, s.Acquire(bg, 1)) {
+				if require.NoError(require.GoOn(t), s.Acquire(bg, 1)) {
 					runtime.Gosched()
 					s.Release(1)
 				}

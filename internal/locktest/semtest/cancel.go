@@ -6,11 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/panictest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -125,7 +123,7 @@ func oneContextSharedByManyWaitersCancelsAll(t *testing.T, k Kind) {
 		const n = 100
 		var wg sync.WaitGroup
 		for range n {
-			wg.Go(func() { assert.ErrorIs(t, s.Acquire(ctx, 1), context.Canceled) })
+			wg.Go(func() { require.ErrorIs(require.GoOn(t), s.Acquire(ctx, 1), context.Canceled) })
 		}
 		locktest.AwaitWaiting(t, s, n)
 		behind := Queued(t, bg, s, 1)

@@ -10,6 +10,6 @@
 // (order and numbers), cancel.go, resize.go, stress.go, futures.go and bubble.go. histories.go has
 // the scenarios of the explorer.
 //
-// The package may import the standard library, testify, locktest, futuretest, spec, interleave
+// The package may import the standard library, require, locktest, futuretest, spec, interleave
 // and waiter. It imports no lock package, so that each of them can use it.
 package semtest

@@ -5,10 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -116,7 +114,7 @@ func resizeAgainstEverything(t *testing.T, k Kind) {
 				rng := rand.New(rand.NewPCG(uint64(g), 2))
 				for range rounds {
 					n := 1 + rng.Int64N(3)
-					if assert.NoError(t, s.Acquire(bg, n)) {
+					if require.NoError(require.GoOn(t), s.Acquire(bg, n)) {
 						s.Release(n)
 					}
 				}
@@ -158,7 +156,7 @@ func closeAgainstAcquire(t *testing.T, k Kind) {
 				wg.Go(func() {
 					for {
 						if err := s.Acquire(bg, 1); err != nil {
-							assert.ErrorIs(t, err, waiter.ErrClosed)
+							require.ErrorIs(require.GoOn(t), err, waiter.ErrClosed)
 							return
 						}
 						s.Release(1)

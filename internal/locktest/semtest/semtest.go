@@ -2,15 +2,15 @@ package semtest
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -115,7 +115,8 @@ var tooMuch = regexp.MustCompile(
 
 func requireTooMuch(t *testing.T, f func()) {
 	t.Helper()
-	require.Regexp(t, tooMuch, locktest.PanicOf(f))
+	got := fmt.Sprint(locktest.PanicOf(f))
+	require.True(t, tooMuch.MatchString(got), got)
 }
 
 // RequirePanic checks that f panics with the text, behind the name of a package.

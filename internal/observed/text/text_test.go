@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 func TestAFunctionIsNamedWithItsPackageOnly(t *testing.T) {

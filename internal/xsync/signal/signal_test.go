@@ -3,7 +3,7 @@ package signal
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 func TestReceiveOr(t *testing.T) {

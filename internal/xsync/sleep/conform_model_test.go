@@ -8,10 +8,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest/require"
 	proof "github.com/farad-go/farad/internal/proof/table"
 )
 
@@ -283,5 +281,5 @@ func TestModelConforms(t *testing.T) {
 		}
 	}
 	t.Log(runs, "runs")
-	assert.Empty(t, table.NotMade(taken), "steps that the code never makes")
+	require.Empty(require.GoOn(t), table.NotMade(taken), "steps that the code never makes")
 }

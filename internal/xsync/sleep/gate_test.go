@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // gates returns the build constraints of the two files.
@@ -99,7 +99,7 @@ func TestTheRuntimeIsTheOneOfTheGate(t *testing.T) {
 	// which it looks for a record of the wait.
 	ast.Inspect(function(t, files["mgc.go"], "isMaybeRunnable"), func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			require.NotEqual(t, "waitReasonSemacquire", id.Name)
+			require.True(t, "waitReasonSemacquire" != id.Name)
 		}
 		return true
 	})

@@ -16,9 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // Profiles, traces and dumps that are taken while hundreds sleep do no harm. A goroutine that was
@@ -57,7 +56,7 @@ func TestSleepersOutliveEveryLookAtThem(t *testing.T) {
 					var b bytes.Buffer
 					require.NoError(t, p.WriteTo(&b, form))
 					if name == "goroutineleak" && form == 1 && Parks() {
-						require.NotContains(t, b.String(), "SleepInline", "taken for leaked")
+						require.False(t, strings.Contains(b.String(), "SleepInline"), "taken for leaked: %s", &b)
 					}
 				}
 			}

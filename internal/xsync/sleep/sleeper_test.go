@@ -14,10 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -155,7 +155,7 @@ func TestUseChannels(t *testing.T) {
 	require.False(t, Parks())
 	var s Sleeper
 	s.Init(false)
-	require.NotNil(t, s.room)
+	require.True(t, s.room != nil)
 	require.True(t, UseChannels(false))
 	require.Equal(t, parks, Parks())
 }
