@@ -238,6 +238,39 @@ func TestAProgramWithLocksVendorsLittle(t *testing.T) {
 	require.Greater(t, lines, 4000, "not all were counted")
 }
 
+// The go.sum of a program that uses only locks has Farad, golang.org/x/sys and goleak, two lines
+// each: what it compiles, and what the tests of that import. CONTRIBUTING.md has the rule, and a
+// rehearsal of a release counts the lines.
+func TestAProgramWithLocksSumsLittle(t *testing.T) {
+	compiled := vendored(t, "sync", "sync/capacitor", "sync/keyed", "sync/mutex", "sync/rwlock", "sync/semaphore",
+		"twa", "waiter", "limit")
+	imported := map[string]bool{}
+	for folder := range compiled {
+		for _, other := range importsOf(t, testsOf(t, folder)) {
+			imported[other] = true
+		}
+	}
+	var tests []string // what these tests import of this repository
+	for other := range imported {
+		if inside, ours := strings.CutPrefix(other, module); ours {
+			tests = append(tests, inside)
+		}
+	}
+	for folder := range vendored(t, tests...) {
+		for _, other := range importsOf(t, sourcesOf(t, folder)) {
+			imported[other] = true
+		}
+	}
+	for other := range imported {
+		host, _, _ := strings.Cut(other, "/")
+		if strings.Contains(host, ".") {
+			require.Regexp(t, `^(github.com/farad-go/farad|golang.org/x/sys|go.uber.org/goleak)(/|$)`, other)
+		}
+	}
+	require.Contains(t, imported, "go.uber.org/goleak", "tests were not read")
+	require.Contains(t, imported, module+"internal/locktest/spec")
+}
+
 // vendored returns the folders of this repository that go mod vendor copies for a program that
 // imports packages.
 func vendored(t *testing.T, folders ...string) map[string]bool {
@@ -249,7 +282,7 @@ func vendored(t *testing.T, folders ...string) map[string]bool {
 			continue
 		}
 		met[folder] = true
-		for _, other := range importsUnderAnyTag(t, folder) {
+		for _, other := range importsOf(t, sourcesOf(t, folder)) {
 			if inside, ours := strings.CutPrefix(other, module); ours {
 				todo = append(todo, inside)
 			}
@@ -258,10 +291,10 @@ func vendored(t *testing.T, folders ...string) map[string]bool {
 	return met
 }
 
-// importsUnderAnyTag returns what the files of a folder import that are not tests.
-func importsUnderAnyTag(t *testing.T, folder string) (imports []string) {
+// importsOf returns what files import.
+func importsOf(t *testing.T, files []string) (imports []string) {
 	t.Helper()
-	for _, file := range sourcesOf(t, folder) {
+	for _, file := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
 		require.NoError(t, err)
 		for _, spec := range f.Imports {
@@ -367,6 +400,14 @@ func sourcesOf(t *testing.T, dir string) (names []string) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	require.NoError(t, err)
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+}
+
+// testsOf returns the test files of a folder, under any build tag.
+func testsOf(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	require.NoError(t, err)
+	return names
 }
 
 type noImports struct{}

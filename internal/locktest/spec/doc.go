@@ -3,7 +3,8 @@
 //
 // Read spec.go first: [Check] says what a history is and when it is linearizable. state.go is the
 // sequential semaphore. recorder.go records histories. judge.go remembers the histories it has
-// judged. machine.go does the same for any other sequential program.
+// judged. machine.go does the same for any other sequential program. search.go looks for the order.
 //
-// The package may import the standard library and porcupine, which searches for the order.
+// The package may import the standard library. Its tests compare the search with porcupine, and run
+// the histories of the locks through both.
 package spec

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/anishathalye/porcupine"
 )
 
 // A Machine judges histories of something that is simpler than a semaphore: whose every call is one
@@ -50,18 +48,16 @@ func (m *Machine[S]) Linearizable(calls []Call[S], perhaps ...[]Call[S]) bool {
 func (m *Machine[S]) Judged() int { return len(m.judged) }
 
 func check[S comparable](calls []Call[S]) bool {
-	ops := make([]porcupine.Operation, len(calls))
+	ops := make([]operation, len(calls))
 	for i, c := range calls {
-		ops[i] = porcupine.Operation{ClientId: c.Client, Input: c.Step, Call: c.Call, Return: c.Return}
-	}
-	return porcupine.CheckOperations(porcupine.Model{
-		Init: func() any { var s S; return s },
-		Step: func(from, input, _ any) (bool, any) {
+		ops[i] = operation{c.Call, c.Return, func(from any) (any, bool) {
 			s := from.(S)
-			ok := input.(func(*S) bool)(&s)
-			return ok, s
-		},
-	}, ops)
+			ok := c.Step(&s)
+			return s, ok
+		}}
+	}
+	var zero S
+	return orderExists(zero, ops)
 }
 
 // machineKey is the same for histories that differ in the length of waits only.

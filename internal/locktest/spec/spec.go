@@ -3,8 +3,6 @@ package spec
 import (
 	"fmt"
 	"math"
-
-	"github.com/anishathalye/porcupine"
 )
 
 // A Kind is what an operation does.
@@ -120,11 +118,20 @@ func Check(size int64, history []Op) bool {
 		}
 	}
 
+	var asks []*step                         // by seat
 	steps := make([]step, 0, 3*len(history)) // never grown: there are pointers to its elements
-	ops := make([]porcupine.Operation, 0, 3*len(history))
+	ops := make([]operation, 0, 3*len(history))
 	add := func(o *Op, a action, seat int, call, ret int64) {
 		steps = append(steps, step{a, o.Result, uint8(seat), o.N, o.Context})
-		ops = append(ops, porcupine.Operation{ClientId: o.Client, Input: &steps[len(steps)-1], Call: call, Return: ret})
+		t := &steps[len(steps)-1]
+		ops = append(ops, operation{call, ret, func(from any) (any, bool) {
+			s := from.(state)
+			to := s.after(t, asks)
+			if to == nil {
+				return nil, false
+			}
+			return *to, true
+		}})
 	}
 	seats := 0
 	for i := range history {
@@ -149,26 +156,19 @@ func Check(size int64, history []Op) bool {
 			add(o, giveBack, seats, o.Call, latestGranter(history, o))
 		default:
 			add(o, request, seats, o.Call, o.Return)
-			// An outcome stays, so it is enough to look for it at the end. That spares the checker
+			// An outcome stays, so it is enough to look for it at the end. That spares the search
 			// many orders.
 			add(o, outcome, seats, o.Return, o.Return)
 		}
 		seats++
 	}
-	asks := make([]*step, seats)
+	asks = make([]*step, seats)
 	for i := range steps {
 		if steps[i].action == request {
 			asks[steps[i].seat] = &steps[i]
 		}
 	}
-	return porcupine.CheckOperations(porcupine.Model{
-		Init: func() any { return &state{size: size, avail: size} },
-		Step: func(from, input, _ any) (bool, any) {
-			to := from.(*state).after(input.(*step), asks)
-			return to != nil, to
-		},
-		Equal: func(a, b any) bool { return *a.(*state) == *b.(*state) },
-	}, ops)
+	return orderExists(state{size: size, avail: size}, ops)
 }
 
 // latestGranter returns when the last of the operations returned that may have granted o, or o

@@ -1,47 +1,52 @@
-package rwlock_test
+package rt_test
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/locktest/rwtest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/rwlock"
 	"github.com/farad-go/farad/waiter"
 )
 
-// startExecutor returns an executor that ends with the test.
-func startExecutor(t *testing.T) *rt.Executor {
+// forEachRWLock runs f with a new lock of each kind, which must be free in the end.
+func forEachRWLock(t *testing.T, f func(t *testing.T, l *rwlock.RWLock)) {
 	t.Helper()
-	ex := rt.New(rt.WithWorkers(2))
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(bg, locktest.Patience)
-		defer cancel()
-		require.NoError(t, ex.Shutdown(ctx))
-	})
-	return ex
+	for name, l := range map[string]*rwlock.RWLock{
+		"plain": new(rwlock.RWLock), "biased": rwlock.New(rwlock.WithReaderBias()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f(t, l)
+			rwtest.RequireState(t, l, rwtest.Unlocked)
+		})
+	}
 }
 
 // Tasks and goroutines use one lock: more tasks than the executor has workers wait, and hold none
 // of them.
-func TestTasksAwaitFutures(t *testing.T) {
-	ex := startExecutor(t)
-	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+func TestTasksShareAnRWLock(t *testing.T) {
+	ex := start(t, rt.WithWorkers(2))
+	forEachRWLock(t, func(t *testing.T, l *rwlock.RWLock) {
+		type datum struct{ a, b int }
 		var d datum
 		const tasks = 20
 		rounds := locktest.Scaled(200)
 		handles := make([]*rt.JoinHandle[struct{}], tasks)
 		for i := range handles {
 			s := rwtest.Holds(l)[i%3]
+			bind := map[rwtest.State]func(*waiter.Future){
+				rwtest.Read: l.BindRead, rwtest.Upgradable: l.BindUpgradable, rwtest.Write: l.Bind,
+			}[s]
 			handles[i] = rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
 				var f waiter.Future
 				for range rounds {
-					bindAs(&f, l, s)
+					bind(&f)
 					if err := rt.Await(cx, &f); err != nil {
 						return struct{}{}, err
 					}
@@ -83,9 +88,9 @@ func TestTasksAwaitFutures(t *testing.T) {
 
 // A task that gives up on a write lock, by a time limit or because it is cancelled, lets the
 // readers behind it in.
-func TestTaskThatGivesUpLetsReadersIn(t *testing.T) {
-	ex := startExecutor(t)
-	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+func TestTaskThatGivesUpAWriteLockLetsReadersIn(t *testing.T) {
+	ex := start(t, rt.WithWorkers(2))
+	forEachRWLock(t, func(t *testing.T, l *rwlock.RWLock) {
 		l.RLock()
 		w := rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
 			var f waiter.Future
@@ -107,7 +112,7 @@ func TestTaskThatGivesUpLetsReadersIn(t *testing.T) {
 		})
 		locktest.Receive(t, h.Done())
 		_, err = h.Result()
-		require.True(t, err != nil)
+		require.Error(t, err)
 		require.True(t, l.TryRLock())
 		for range 3 {
 			l.RUnlock()
