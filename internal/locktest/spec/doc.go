@@ -3,8 +3,9 @@
 //
 // Read spec.go first: [Check] says what a history is and when it is linearizable. state.go is the
 // sequential semaphore. recorder.go records histories. judge.go remembers the histories it has
-// judged. machine.go does the same for any other sequential program. search.go looks for the order.
+// judged. machine.go does the same for any other sequential program. search.go looks for
+// the order.
 //
-// The package may import the standard library. Its tests compare the search with porcupine, and run
-// the histories of the locks through both.
+// The package may import the standard library. Its tests compare the search with porcupine, and
+// do so for the histories of five locks.
 package spec
