@@ -219,6 +219,7 @@ func (m *Mutex) cedes() bool { return !m.isBubbled() && m.lane.cut() > 0 }
 
 func (m *Mutex) letIn() bool { return false } // there are no readers
 
+//go:norace
 func (m *Mutex) isBubbled() bool { return m.peek()&bubbled != 0 }
 
 func (m *Mutex) toBubbled() (readers int64, writing, admission bool) {
@@ -277,11 +278,7 @@ func (m *Mutex) try(_ int64, _ bool) bool {
 
 // peek returns the word for a look after which nothing is ordered: an attempt that fails.
 func (m *Mutex) peek() uint32 {
-	word := &m.word
-	xsync.RaceDisable()
-	w := word.Load()
-	xsync.RaceEnable()
-	return w
+	return xsync.Glance32(&m.word)
 }
 
 // Unlock unlocks m. It is a fatal error if m is not locked. If another goroutine has locked m, that

@@ -134,6 +134,7 @@ func (l *RWMutex) RLock() {
 // rLockSlow is the rest of RLock, which has left w in the lower half of the word.
 //
 //go:noinline
+//go:norace
 func (l *RWMutex) rLockSlow(w uint32) {
 	if !canBubble {
 		seen := w &^ uint32(rwObserved)
@@ -191,6 +192,8 @@ func isAvailable(w, hold int64) bool { return inTheWay(w, hold) < uint64(rwWrite
 func (l *RWMutex) lockSlow() { _ = l.lock(waiter.Limit{}, rwWriter) }
 
 // lock locks l, or gives up when until, which is no context, ends the wait.
+//
+//go:norace
 func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
 	if l.mayBeObserved() {
 		return lockObserved(l, hold, until, l.acquire)
@@ -337,6 +340,7 @@ func (l *RWMutex) leave() {
 	}
 }
 
+//go:norace
 func (l *RWMutex) isBubbled() bool { return l.peek()&rwBubbled != 0 }
 
 func (l *RWMutex) toBubbled() (readers int64, writing, admission bool) {
@@ -459,11 +463,7 @@ func (l *RWMutex) try(hold int64, record bool) bool {
 
 // peek returns the word for a look after which nothing is ordered: an attempt that fails.
 func (l *RWMutex) peek() int64 {
-	word := &l.word
-	xsync.RaceDisable()
-	w := word.Load()
-	xsync.RaceEnable()
-	return w
+	return xsync.Glance64(&l.word)
 }
 
 // RUnlock ends what RLock has begun. It is a fatal error if l is not locked for reading.
@@ -478,6 +478,7 @@ func (l *RWMutex) RUnlock() {
 }
 
 //go:noinline
+//go:norace
 func (l *RWMutex) rUnlockSlow(w int64) {
 	if w&rwObserved != 0 {
 		l.record().Released(l.requested(rwReader))
@@ -664,7 +665,9 @@ func (l *RWMutex) rLockRaced() {
 	xsync.RaceDisable()
 	w := uint32(word.Add(rwArrival)) //nolint:gosec // the lower half
 	xsync.RaceEnable()
-	xsync.RaceAcquire(word)
+	if !canBubble || w < rwTooFar { // otherwise it will come in by other ways
+		xsync.RaceAcquire(word)
+	}
 	if w >= rwTooFar {
 		l.rLockSlow(w)
 	}

@@ -23,10 +23,14 @@ const (
 // InBubble reports whether the calling goroutine runs in a testing/synctest bubble, where nothing
 // may be used that was made outside, nor anything be kept that was made inside. In a program
 // without bubbles it costs one load.
+//
+//go:norace
 func InBubble() bool { return bubbles.Load() != bubblesNever && inBubble() }
 
 // inBubble is InBubble where bubbles may be possible. A channel or a timer that was made in a
 // bubble kills the process when it is used outside, so a parker must not be kept there for reuse.
+//
+//go:norace
 func inBubble() bool {
 	if bubbles.Load() == bubblesUnknown {
 		if !linked.Bubbles() {

@@ -26,6 +26,9 @@ func Glance32(x *Uint32) uint32 { return x.Load() }
 // Glance64 is a load here.
 func Glance64(x *Int64) int64 { return x.Load() }
 
+// GlancePointer is a load here.
+func GlancePointer[T any](x *Pointer[T]) *T { return x.Load() }
+
 // Read does nothing here.
 func (*RaceMark) Read() {}
 

@@ -36,12 +36,21 @@ func RaceRelease[T any](p *T) { runtime.RaceReleaseMerge(unsafe.Pointer(p)) }
 // nobody uses any more. What the monitor sees then is one or the other: a word is read whole.
 //
 //go:norace
+//go:nocheckptr
 func Glance32(x *Uint32) uint32 { return *(*uint32)(unsafe.Pointer(x)) }
 
 // Glance64 is Glance32 of 64 bits. The race detector is for processors on which that is a word.
 //
 //go:norace
+//go:nocheckptr
 func Glance64(x *Int64) int64 { return *(*int64)(unsafe.Pointer(x)) }
+
+// GlancePointer is Glance32 of a pointer. Only code that the race detector does not see may follow
+// it: for the detector nothing is ordered.
+//
+//go:norace
+//go:nocheckptr
+func GlancePointer[T any](x *Pointer[T]) *T { return *(**T)(unsafe.Pointer(x)) }
 
 // Read is a race with each Write that is not ordered.
 func (m *RaceMark) Read() { runtime.RaceRead(unsafe.Pointer(m)) }
