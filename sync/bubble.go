@@ -116,6 +116,8 @@ func isTest() bool {
 // bubble returns the number of the bubble that the caller runs in, or 0. The header of a stack
 // trace has it. A trace takes the longer the deeper the stack is. A coroutine is in its caller's
 // bubble, and has a short stack: with it the answer takes two microseconds.
+//
+//go:norace
 func bubble() uint64 {
 	if !waiter.InBubble() {
 		return 0
@@ -140,6 +142,8 @@ func bubble() uint64 {
 // join takes a hold of l for the caller, if l is bubbled or becomes so. If that means to wait, node
 // returns what to put into the line, or nil: its argument is whether the lock is the bubble's own.
 // If l is not bubbled, and the caller in no bubble, join does nothing and reports false.
+//
+//go:norace
 func join(l bubbling, hold int64, node enlist) (o waiter.Outcome, here bool) {
 	id := bubble()
 	for id != 0 || l.isBubbled() { // A retry follows an unlock.
@@ -504,6 +508,8 @@ func (c *crossing) wait(l bubbling, until waiter.Limit) (p *waiter.Parker, err e
 
 // tryBubbled locks l if it is free and nobody waits for it. If this is no business of bubbles it
 // does nothing and reports false.
+//
+//go:norace
 func tryBubbled(l bubbling, hold int64) (ok, here bool) {
 	o, here := join(l, hold, func(bool) (*waiter.Waiter, *across) { return nil, nil })
 	return o == waiter.Granted, here

@@ -162,6 +162,8 @@ func TestRacesAreSeen(t *testing.T) {
 	t.Run("program", func(t *testing.T) { requireRaces(t, s.build(t, overlay)) })
 	add("bubbles_test.go")
 	t.Run("program with bubbles", func(t *testing.T) { requireRaces(t, s.build(t, overlay)) })
+	add("observed_test.go")
+	t.Run("program that is observed", func(t *testing.T) { requireRaces(t, s.build(t, overlay)) })
 }
 
 func requireRaces(t *testing.T, program string) {

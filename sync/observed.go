@@ -18,8 +18,9 @@ import (
 //
 // The monitor reads the numbers at any time, by xsync.Glance32 and Glance64, and takes no lock of
 // theirs while nobody waits: then the program may write a new lock over an old one
-// (TestAnIdleLockMayBeOverwritten). It writes only to a Mutex that is counted and was crowded: it
-// sets the bit again.
+// (TestAnIdleLockMayBeOverwritten). It writes only to a Mutex that is counted, was crowded and is
+// held: it sets the bit again. If the mutex is unlocked and written over between these two steps
+// that is a race.
 //
 // A hold is recorded after the lock has been taken, and its end before the lock is free again.
 // There is one exception: RUnlock has removed its reader already when it sees the bit.
@@ -71,6 +72,8 @@ type observable interface {
 
 // lockObserved locks an observed lock, by acquire if it has to wait. It gives up when until ends
 // the wait.
+//
+//go:norace
 func lockObserved(l observable, hold int64, until waiter.Limit, acquire acquirer) error {
 	if ok, err := takeObserved(l, hold, nil); ok {
 		return err
@@ -90,6 +93,8 @@ func lockObservedContext(ctx context.Context, l observable, hold int64, acquire 
 
 // takeObserved takes an observed lock if nobody has to wait for it, and reports whether that was
 // so. Then keep, unless it is nil, may give the lock back, and returns why.
+//
+//go:norace
 func takeObserved(l observable, hold int64, keep func() error) (ok bool, err error) {
 	r := l.record()
 	if !l.try(hold, false) {
@@ -131,6 +136,7 @@ func tryObserved(l observable, hold int64) bool {
 	return ok
 }
 
+//go:norace
 func (m *Mutex) isObserved() bool { return m.peek()&observing != 0 }
 
 func (m *Mutex) setObserved(on bool) {
@@ -141,6 +147,7 @@ func (m *Mutex) setObserved(on bool) {
 	}
 }
 
+//go:norace
 func (m *Mutex) record() observed.Record {
 	if r := m.known(); r != nil {
 		return r
@@ -150,6 +157,8 @@ func (m *Mutex) record() observed.Record {
 
 // known looks m up, because the bit is clear while m is crowded: see [observed.Record].
 // Then the record at its address may be that of another, which has been collected.
+//
+//go:norace
 func (m *Mutex) known() observed.Record {
 	r := observed.Of(m)
 	if r.Level() == observed.Off || !m.isObserved() && r.IsLeft() {
@@ -159,11 +168,16 @@ func (m *Mutex) known() observed.Record {
 }
 
 // mayBeObserved reports whether m may be observed, or has to join.
+//
+//go:norace
 func (m *Mutex) mayBeObserved() bool { return m.isObserved() || observed.Any() }
 
 // holds: the record is found without the bit, and its level rises before that is set.
+//
+//go:norace
 func (m *Mutex) holds(r observed.Record) { r.Marked(m.isObserved()) }
 
+//go:norace
 func (m *Mutex) isAdmitted() bool { return m.word.Load()&admitted != 0 }
 
 // passed returns how many have taken m on the fast path since the express lane was renewed. Used is
@@ -176,6 +190,7 @@ func (m *Mutex) passed() int64 {
 	return max(int64(uint16(used))-int64(used/slow), 0)
 }
 
+//go:norace
 func (m *Mutex) requested(int64) observed.Request { return alone }
 
 func (m *Mutex) numbers() observed.Numbers {
@@ -192,6 +207,7 @@ func (m *Mutex) numbers() observed.Numbers {
 	return n
 }
 
+//go:norace
 func (l *RWMutex) isObserved() bool { return l.peek()&rwObserved != 0 }
 
 func (l *RWMutex) setObserved(on bool) {
@@ -202,6 +218,7 @@ func (l *RWMutex) setObserved(on bool) {
 	}
 }
 
+//go:norace
 func (l *RWMutex) record() observed.Record {
 	if r := l.known(); r != nil {
 		return r
@@ -209,6 +226,7 @@ func (l *RWMutex) record() observed.Record {
 	return rwMutexes.Join(l)
 }
 
+//go:norace
 func (l *RWMutex) known() observed.Record {
 	if l.isObserved() {
 		return observed.Of(l)
@@ -217,15 +235,20 @@ func (l *RWMutex) known() observed.Record {
 }
 
 // mayBeObserved reports whether l is observed, or has to join.
+//
+//go:norace
 func (l *RWMutex) mayBeObserved() bool { return observed.MayBe(l.isObserved()) }
 
 // rwSize is how many readers there may be. A writer counts for all of them.
 const rwSize = 1<<31 - 1
 
+//go:norace
 func (l *RWMutex) holds(observed.Record) {} // its record is found by the bit only
 
+//go:norace
 func (l *RWMutex) isAdmitted() bool { return false }
 
+//go:norace
 func (l *RWMutex) requested(hold int64) observed.Request {
 	if hold == rwReader {
 		return reading

@@ -105,6 +105,8 @@ func (k *Kind[T]) Join(lock *T) Record {
 }
 
 // MayBe reports whether a lock, whose bit O is set or not, may be observed, or has to join.
+//
+//go:norace
 func MayBe(on bool) bool { return on || Everything() != Off }
 
 // Record returns the record of a lock, whose bit O is set or not. A lock that is not observed

@@ -30,6 +30,8 @@ var state struct {
 
 // Of returns the record of a lock whose bit O is set. If there is none any more it returns one that
 // drops everything.
+//
+//go:norace
 func Of[T any](lock *T) Record {
 	if Inert {
 		return none{}
@@ -55,4 +57,7 @@ func Any() bool { return !Inert && state.some.Load() }
 func SetAny(on bool) { state.some.Store(on) }
 
 // NewID returns a number that nothing else in the process has.
-func NewID() uint64 { return uint64(state.lastID.Add(1)) }
+func NewID() uint64 { return NewIDs(1) }
+
+// NewIDs returns the first of n such numbers in a row.
+func NewIDs(n int) uint64 { return uint64(state.lastID.Add(int64(n))) - uint64(n) + 1 }

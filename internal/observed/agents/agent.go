@@ -26,6 +26,8 @@ var taskOf xsync.Pointer[func(goroutine uint64) uint64]
 func SetTaskOf(f func(goroutine uint64) uint64) { taskOf.Store(&f) }
 
 // Self returns the caller.
+//
+//go:norace
 func Self() Agent {
 	a := Who()
 	a.labels = labels()
@@ -33,20 +35,27 @@ func Self() Agent {
 }
 
 // Who returns the caller without its labels.
+//
+//go:norace
 func Who() Agent {
 	a := Agent{Goroutine: goroutine()}
-	if f := taskOf.Load(); f != nil {
+	if xsync.GlancePointer(&taskOf) != nil {
+		f := taskOf.Load()
 		a.Task = (*f)(a.Goroutine)
 	}
 	return a
 }
 
 // Is reports whether a and b are the same: a task runs in several goroutines, one after the other.
+//
+//go:norace
 func (a *Agent) Is(b *Agent) bool {
 	return a.Task == b.Task && (a.Task != 0 || a.Goroutine == b.Goroutine)
 }
 
 // Goroutine returns the number of the calling goroutine, as in a stack trace.
+//
+//go:norace
 func Goroutine() uint64 { return goroutine() }
 
 // identified guards the search for that number.

@@ -12,6 +12,9 @@ func getg() unsafe.Pointer
 var goidAt uintptr
 
 // goroutine returns the number of the calling goroutine.
+//
+//go:norace
+//go:nocheckptr
 func goroutine() uint64 {
 	if goidAt == 0 {
 		return traced()
@@ -54,6 +57,8 @@ func identify() {
 func runtime_getProfLabel() unsafe.Pointer //nolint:revive // the runtime's name
 
 // labels returns the profiler labels of the calling goroutine.
+//
+//go:norace
 func labels() unsafe.Pointer { return runtime_getProfLabel() }
 
 // labelMap returns labels as a map. They are a slice of keys and values:

@@ -3,6 +3,8 @@
 package records_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +12,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/records"
+	farad "github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/rwlock"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -19,7 +22,8 @@ import (
 func pairs(watch func(lock any)) map[string]func() {
 	m, s, l := new(mutex.Mutex), semaphore.New(4), new(rwlock.RWLock)
 	c, a := semaphore.New(4, semaphore.WithCapacitor(1, 256)), semaphore.New(4, semaphore.WithWaitingArray(nil))
-	for _, lock := range []any{m, s, l, c, a} {
+	d, e := new(farad.Mutex), new(farad.RWMutex)
+	for _, lock := range []any{m, s, l, c, a, d, e} {
 		watch(lock)
 	}
 	return map[string]func(){
@@ -29,13 +33,17 @@ func pairs(watch func(lock any)) map[string]func() {
 		"array":     func() { a.TryAcquire(1); a.Release(1) },
 		"write":     func() { l.Lock(); l.Unlock() },
 		"read":      func() { l.RLock(); l.RUnlock() },
+
+		"sync.Mutex":          func() { d.Lock(); d.Unlock() },
+		"sync.RWMutex, write": func() { e.Lock(); e.Unlock() },
+		"sync.RWMutex, read":  func() { e.RLock(); e.RUnlock() },
 	}
 }
 
 var levels = map[string]observed.Level{"off": observed.Off, "counts": observed.Counts, "holders": observed.Holders}
 
 func BenchmarkPair(b *testing.B) {
-	for _, name := range []string{"mutex", "semaphore", "read", "write", "capacitor", "array"} {
+	for _, name := range slices.Sorted(maps.Keys(pairs(func(any) {}))) {
 		for _, level := range []string{"off", "counts", "holders"} {
 			b.Run(name+"/"+level, func(b *testing.B) {
 				pair := pairs(func(lock any) { records.Watch(lock, "", levels[level]) })[name]

@@ -11,6 +11,7 @@ type entry struct {
 	Hold
 	next, prev *entry
 	in         *entries // the list that it is in
+	nextOwned  *entry
 
 	hand hand
 }
@@ -50,6 +51,7 @@ type entries struct {
 	permits     int64 // of all
 }
 
+//go:norace
 func (l *entries) push(e *entry) {
 	e.in, e.prev, e.next = l, l.last, nil
 	if l.last != nil {
@@ -63,11 +65,14 @@ func (l *entries) push(e *entry) {
 }
 
 // resize makes the permits of e, which is in l, n more.
+//
+//go:norace
 func (l *entries) resize(e *entry, n int64) {
 	e.Permits += n
 	l.permits += n
 }
 
+//go:norace
 func (l *entries) remove(e *entry) {
 	if e.prev != nil {
 		e.prev.next = e.next

@@ -1,21 +1,21 @@
 package records
 
-import "github.com/farad-go/farad/internal/xsync"
-
-// A histogram counts durations in the buckets of [Bucket].
+// A histogram counts durations in the buckets of [Bucket]. The mu of its record guards it.
 type histogram struct {
-	sum     xsync.Int64
-	buckets [lastBucket - MinBucket + 1]xsync.Int64
+	sum     int64
+	buckets [lastBucket - MinBucket + 1]uint64
 }
 
 // lastBucket has what is longer than some five hours, too.
 const lastBucket = 57
 
 // add counts a duration for weight many.
+//
+//go:norace
 func (h *histogram) add(d, weight int64) {
 	d = max(d, 0)
-	h.sum.Add(d * weight)
-	h.buckets[min(Bucket(d), lastBucket)-MinBucket].Add(weight)
+	h.sum += d * weight
+	h.buckets[min(Bucket(d), lastBucket)-MinBucket] += uint64(weight)
 }
 
 // Histogram is what a histogram has counted. Buckets begins with that of index First.
@@ -28,8 +28,7 @@ type Histogram struct {
 
 func (h *histogram) read() (r Histogram) {
 	var b []uint64
-	for i := range h.buckets {
-		n := uint64(h.buckets[i].Load())
+	for i, n := range h.buckets {
 		if n > 0 || len(b) > 0 {
 			if len(b) == 0 {
 				r.First = MinBucket + i
@@ -41,6 +40,6 @@ func (h *histogram) read() (r Histogram) {
 	for len(b) > 0 && b[len(b)-1] == 0 {
 		b = b[:len(b)-1]
 	}
-	r.Sum, r.Buckets = h.sum.Load(), b
+	r.Sum, r.Buckets = h.sum, b
 	return r
 }

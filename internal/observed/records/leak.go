@@ -53,7 +53,7 @@ func TakeLeaks() (all []Leak, dropped uint64) {
 func (r *Record) findLeaks() {
 	var found []Leak
 	r.mu.Lock()
-	for _, e := range r.owned {
+	for e := range r.owned.all {
 		switch {
 		case e.weak.Value() != nil:
 			continue

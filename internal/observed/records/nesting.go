@@ -37,14 +37,14 @@ const (
 var hands struct {
 	chains   [chains]chain
 	familiar [1 << familiarBits]xsync.Int64 // hashes of nestings that are known, each where it says itself
-	mu       xsync.Mutex
+	mu       mutex
 	learned  []Nesting // guarded by mu
 	takes    int       // how often they were taken; guarded by mu
 }
 
 // A chain has the hands of some of the agents.
 type chain struct {
-	mu     xsync.Mutex
+	mu     mutex
 	newest *hand // guarded by mu, and so are the hands
 	_      [48]byte
 }
@@ -58,6 +58,8 @@ type hand struct {
 }
 
 // join enters a hold of r, which is locked, in the chain of its agent.
+//
+//go:norace
 func (h *hand) join(r *Record, e *entry) {
 	h.agent = agents.Agent{Goroutine: e.Agent.Goroutine, Task: e.Agent.Task}
 	h.grip = Grip{r.id, e.Key, e.Permits, e.Call, e.Stack}
@@ -66,8 +68,7 @@ func (h *hand) join(r *Record, e *entry) {
 		at = h.agent.Task
 	}
 	h.in = &hands.chains[at%chains]
-	h.in.mu.Lock()
-	defer h.in.mu.Unlock()
+	h.in.mu.enter()
 	left := maxNested
 	for o := h.in.newest; o != nil && left > 0; o = o.older {
 		left--
@@ -79,13 +80,15 @@ func (h *hand) join(r *Record, e *entry) {
 		h.older.newer = h
 	}
 	h.in.newest = h
+	h.in.mu.leave()
 }
 
 // leave undoes join.
+//
+//go:norace
 func (h *hand) leave() {
 	c := h.in
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.mu.enter()
 	if h.older != nil {
 		h.older.newer = h.newer
 	}
@@ -95,10 +98,13 @@ func (h *hand) leave() {
 		c.newest = h.older
 	}
 	*h = hand{}
+	c.mu.leave()
 }
 
 // learn keeps that h was acquired while its agent held o. That is not new if it was seen lately of
 // this agent, or of one that stands for it: so many agents do the same, and two are enough.
+//
+//go:norace
 func (h *hand) learn(o *hand) {
 	sum := h.agent.Goroutine % 4
 	add := func(x uint64) { sum = (sum ^ x) * 0x9e3779b97f4a7c15 }
@@ -117,8 +123,8 @@ func (h *hand) learn(o *hand) {
 	if familiar.Load() == int64(sum) {
 		return
 	}
-	hands.mu.Lock()
-	defer hands.mu.Unlock()
+	hands.mu.enter()
+	defer hands.mu.leave()
 	if len(hands.learned) == maxLearned { // while nobody takes them the oldest go
 		hands.learned = hands.learned[1:]
 	}

@@ -16,10 +16,9 @@ import (
 
 // holdOf records a hold of an agent, which is nobody else's in this process.
 func holdOf(r *Record, goroutine uint64) *entry {
-	e := pool.Get().(*entry)
-	e.Hold = Hold{ID: observed.NewID(), Agent: agents.Agent{Goroutine: 1<<40 + goroutine}, Permits: 1}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	e := r.newLocked(observed.Request{N: 1}, moment{agent: agents.Agent{Goroutine: 1<<40 + goroutine}})
 	r.pushLocked(&r.holds, e)
 	return e
 }

@@ -14,30 +14,88 @@ import (
 // which is known by its number of permits. Their addresses say which record is meant, whichever
 // goroutine calls. Weak pointers show what was collected.
 
+// owned are entries in lists by the addresses of their owners. It is no map: the race detector
+// would see the hooks there, and not what orders them.
+type owned [1 << ownedBits]*entry
+
+const ownedBits = 8
+
+//go:norace
+func (o *owned) at(p uintptr) **entry { return &o[uint64(p)*0x9e3779b97f4a7c15>>(64-ownedBits)] }
+
+// of returns the entry of the owner at an address, or nil.
+//
+//go:norace
+func (o *owned) of(p uintptr) *entry {
+	if o == nil {
+		return nil
+	}
+	e := *o.at(p)
+	for e != nil && e.owner != p {
+		e = e.nextOwned
+	}
+	return e
+}
+
+//go:norace
+func (o *owned) add(e *entry) {
+	at := o.at(e.owner)
+	e.nextOwned, *at = *at, e
+}
+
+//go:norace
+func (o *owned) remove(e *entry) {
+	at := o.at(e.owner)
+	for *at != e {
+		at = &(*at).nextOwned
+	}
+	*at, e.nextOwned = e.nextOwned, nil
+}
+
+// all ranges over the entries that are there when it begins, and when their turn comes.
+func (o *owned) all(yield func(*entry) bool) {
+	if o == nil {
+		return
+	}
+	var all []*entry
+	for _, e := range o {
+		for ; e != nil; e = e.nextOwned {
+			all = append(all, e)
+		}
+	}
+	for _, e := range all {
+		if e.owner != 0 && !yield(e) {
+			return
+		}
+	}
+}
+
 // ownLocked makes e that of the owner at p.
 func (r *Record) ownLocked(e *entry, p unsafe.Pointer) {
 	if r.owned == nil {
-		r.owned = map[uintptr]*entry{}
+		r.owned = new(owned)
 	}
-	switch old := r.owned[uintptr(p)]; {
+	switch old := r.owned.of(uintptr(p)); {
 	case old == nil:
 	case old.handle: // of one that was collected, and whose leak has not been found yet
-		delete(r.owned, old.owner)
-		for r.owned[old.owner] != nil || old.owner == uintptr(p) {
+		r.owned.remove(old)
+		for r.owned.of(old.owner) != nil || old.owner == uintptr(p) {
 			old.owner++ // to what is no address
 		}
-		r.owned[old.owner] = old
+		r.owned.add(old)
 	default: // an earlier request's
 		r.dropLocked(old)
 	}
 	e.owner, e.weak = uintptr(p), weak.Make((*byte)(p))
-	r.owned[e.owner] = e
+	r.owned.add(e)
 }
 
 // disownLocked makes e that of no owner.
+//
+//go:norace
 func (r *Record) disownLocked(e *entry) {
 	if e.owner != 0 {
-		delete(r.owned, e.owner)
+		r.owned.remove(e)
 		e.owner, e.weak, e.handle = 0, weak.Pointer[byte]{}, false
 	}
 }
@@ -49,7 +107,7 @@ func (r *Record) dropLocked(e *entry) {
 		return
 	}
 	r.removeWaitLocked(e, xsync.Now())
-	free(e)
+	r.freeLocked(e)
 }
 
 // FutureBegins records that the request of a future is about to be made.
@@ -57,14 +115,14 @@ func (r *Record) FutureBegins(q observed.Request, w *waiter.Waiter) {
 	if r.Level() != observed.Holders || q.N == 0 {
 		return
 	}
-	e := newEntry(q)
-	e.Future = true
+	m := thisMoment()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.Level() != observed.Holders { // any more
-		free(e)
 		return
 	}
+	e := r.newLocked(q, m)
+	e.Future = true
 	r.ownLocked(e, unsafe.Pointer(w))
 	r.pushLocked(&r.waits, e)
 }
@@ -74,9 +132,11 @@ func (r *Record) FutureWaits(w *waiter.Waiter) {
 	if r.Level() != observed.Holders {
 		return
 	}
+	n, _ := r.lock.Numbers()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.owned[uintptr(unsafe.Pointer(w))]; e != nil {
+	r.peak.Store(max(r.peak.Load(), int64(n.Waiting)))
+	if e := r.owned.of(uintptr(unsafe.Pointer(w))); e != nil {
 		e.waited = true
 	}
 }
@@ -89,7 +149,7 @@ func (r *Record) FutureSeen(w *waiter.Waiter, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.owned[uintptr(unsafe.Pointer(w))]
+	e := r.owned.of(uintptr(unsafe.Pointer(w)))
 	waits := e != nil && e.in == &r.waits
 	switch {
 	case err != nil:
@@ -115,7 +175,7 @@ func (r *Record) FutureSeen(w *waiter.Waiter, err error) {
 	s.Delay += now - e.Since
 	r.removeWaitLocked(e, now)
 	r.ownLocked(e, unsafe.Pointer(w))
-	e.ID, e.Since, e.Future = observed.NewID(), now, false
+	e.ID, e.Since, e.Future = r.newIDLocked(), now, false
 	e.Agent = agents.Self()
 	r.pushLocked(&r.holds, e)
 }
@@ -127,7 +187,7 @@ func (r *Record) FutureReleasing(w *waiter.Waiter) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.owned[uintptr(unsafe.Pointer(w))]; e != nil && e.in == &r.holds {
+	if e := r.owned.of(uintptr(unsafe.Pointer(w))); e != nil && e.in == &r.holds {
 		r.reduceLocked(e, e.Permits, xsync.Now(), r.isHandedLocked(e))
 	}
 }
@@ -140,7 +200,7 @@ func (r *Record) FutureEnded(w *waiter.Waiter) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.owned[uintptr(unsafe.Pointer(w))]; e != nil {
+	if e := r.owned.of(uintptr(unsafe.Pointer(w))); e != nil {
 		r.dropLocked(e)
 	}
 }
@@ -184,7 +244,7 @@ func (r *Record) HandleReleasing(h *xsync.Int64) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.owned[uintptr(unsafe.Pointer(h))]
+	e := r.owned.of(uintptr(unsafe.Pointer(h)))
 	if e == nil {
 		return false
 	}
@@ -200,7 +260,7 @@ func (r *Record) HandleForgets(h *xsync.Int64) {
 	me := agents.Self()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.owned[uintptr(unsafe.Pointer(h))]; e != nil {
+	if e := r.owned.of(uintptr(unsafe.Pointer(h))); e != nil {
 		r.disownLocked(e)
 		e.Agent = me
 	}
@@ -213,7 +273,7 @@ func (r *Record) HandleSplits(h, other *xsync.Int64, n int64) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.owned[uintptr(unsafe.Pointer(h))]
+	e := r.owned.of(uintptr(unsafe.Pointer(h)))
 	if e == nil || e.Permits <= n || n == 0 || r.holds.n >= maxHolds {
 		if e != nil && e.Permits == n { // all
 			r.disownLocked(e)
@@ -222,9 +282,9 @@ func (r *Record) HandleSplits(h, other *xsync.Int64, n int64) {
 		}
 		return
 	}
-	part := pool.Get().(*entry)
+	part := r.getLocked()
 	part.Hold = e.Hold
-	part.ID, part.Permits, part.owner = observed.NewID(), n, 0
+	part.ID, part.Permits, part.owner = r.newIDLocked(), n, 0
 	r.holds.resize(e, -n)
 	r.ownLocked(part, unsafe.Pointer(other))
 	part.handle = true
@@ -238,7 +298,7 @@ func (r *Record) HandlesMerge(h, other *xsync.Int64) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e, from := r.owned[uintptr(unsafe.Pointer(h))], r.owned[uintptr(unsafe.Pointer(other))]
+	e, from := r.owned.of(uintptr(unsafe.Pointer(h))), r.owned.of(uintptr(unsafe.Pointer(other)))
 	switch {
 	case from == nil:
 	case e == nil:
@@ -251,7 +311,7 @@ func (r *Record) HandlesMerge(h, other *xsync.Int64) {
 		r.holds.resize(e, from.Permits)
 		r.holds.remove(from)
 		r.disownLocked(from)
-		free(from)
+		r.freeLocked(from)
 	}
 }
 

@@ -60,10 +60,10 @@ func (r *Record) read() (l Lock, ok bool) {
 	for i := range l.Failed {
 		l.Failed[i] = uint64(r.failed[i].Load())
 	}
-	l.Wait, l.Hold = r.wait.read(), r.hold.read()
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	l.Wait, l.Hold = r.wait.read(), r.hold.read()
 	l.Name, l.Place = r.name, r.place
 	l.Released, l.Handed = r.released, r.handed
 	l.DroppedHolds, l.DroppedWaits = r.droppedHolds, r.droppedWaits
@@ -81,7 +81,7 @@ func (r *Record) read() (l Lock, ok bool) {
 			l.Keys = r.readKeysLocked()
 		}
 	}
-	acquired := r.acquired(0)        // first: what a lane has had is missing for a moment, and not there twice
+	acquired := r.acquiredLocked(0)  // first: what a lane has had is missing for a moment, and not there twice
 	l.Numbers, ok = r.lock.Numbers() // under mu, so that the holds are held
 	// A wait that is about to end is counted neither here nor there for a moment.
 	r.shown.acquired = max(r.shown.acquired, uint64(max(acquired+l.Passed, 0)))
@@ -139,21 +139,21 @@ func Stamp() {
 }
 
 func (r *Record) stampAll(now int64) {
+	if r.Level() != observed.Counts { // otherwise who begins to wait is seen
+		return
+	}
 	n, ok := r.lock.Numbers()
 	if !ok {
 		return
 	}
 	r.peak.Store(max(r.peak.Load(), int64(n.Waiting)))
-	if r.Level() != observed.Counts {
-		return
-	}
-	if r.crowded.Load() {
+	if r.crowded.Load() && n.Held() > 0 {
 		r.agree() // so that the end of what is held now is recorded
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tickLocked(n.Waiting, now)
-	switch acquired := r.acquired(n.Passed); {
+	switch acquired := r.acquiredLocked(n.Passed); {
 	case acquired != r.last || n.Held() <= 0:
 		r.last, r.lastAt, r.stamp = acquired, now, 0
 	case r.stamp == 0:

@@ -47,7 +47,7 @@ type Record struct {
 	line    xsync.Int64      // at Counts: the last grant that the monitor has seen waited for
 	_       cpu.CacheLinePad // those above are read by all, and hardly ever written
 
-	took    xsync.Int64 // without a wait
+	took    xsync.Int64 // without a wait, but for those in atOnce
 	granted xsync.Int64 // after a wait
 	passed  xsync.Int64 // on the fast path, as the lock has reported
 	weighed xsync.Int64 // how many of those a hold in the sample stands for
@@ -56,24 +56,29 @@ type Record struct {
 	failed  [numWhys]xsync.Int64
 	peak    xsync.Int64
 
-	wait, hold histogram
-
-	mu      xsync.Mutex // guards what follows
+	mu      mutex // guards what follows
+	wait    histogram
+	hold    histogram
 	name    string
-	place   []uintptr          // where it was first waited for, if it has no name
-	size    int64              // when the record began
-	unknown int64              // permits that were held when the record began
-	holds   entries            // at Holders: all; at Counts: a sample
-	waits   entries            // at Holders
-	owned   map[uintptr]*entry // those that belong to a future or a handle, by its address
-	last    int64              // at Counts: how many had been acquired when the monitor came last, and when
+	place   []uintptr // where it was first waited for, if it has no name
+	size    int64     // when the record began
+	unknown int64     // permits that were held when the record began
+	holds   entries   // at Holders: all; at Counts: a sample
+	waits   entries   // at Holders
+	owned   *owned    // those that belong to a future or a handle; nil before the first
+	spare   *entry    // for reuse
+	atOnce  int64     // acquired without a wait, at Holders
+	ids     uint64    // the next that nothing else in the process has
+	idsLeft int
+	spares  int   // how many
+	last    int64 // at Counts: how many had been acquired when the monitor came last, and when
 	lastAt  int64
 	stamp   int64  // at Counts: when a hold had begun that the monitor has seen to last; 0: none
 	ticks   []tick // at Counts: the lines that the monitor has seen
 	before  int64  // what the lock had counted when the record began
 	shown   shown
 
-	sites    map[*Stack]*Site // at Holders, of what has ended
+	sites    sites // at Holders, of what has ended
 	pressure pressure
 	keyed    *[keys]pressure // nil before the first key
 
@@ -122,6 +127,7 @@ func whyOf(err error) Why {
 	}
 }
 
+//go:norace
 func newRecord(at uintptr, kind *observed.About, lock observed.Lock) *Record {
 	return &Record{
 		at: at, id: observed.NewID(), kind: kind, lock: lock, since: xsync.Now(),
@@ -159,10 +165,10 @@ func (r *Record) setLevelLocked(level observed.Level) {
 			r.forgetLocked(e, xsync.Now())
 		} else {
 			r.holds.remove(e)
-			free(e)
+			r.freeLocked(e)
 		}
 	}
-	for _, e := range r.owned { // The ends of futures are recorded only at Holders.
+	for e := range r.owned.all { // The ends of futures are recorded only at Holders.
 		r.dropLocked(e)
 	}
 	if level == observed.Holders {
@@ -209,12 +215,16 @@ func (r *Record) nameAfter(s *Stack) {
 func (r *Record) IsLeft() bool { return r.lock.IsLeft() }
 
 // Level returns how much the record keeps.
-func (r *Record) Level() observed.Level { return observed.Level(r.level.Load()) }
+//
+//go:norace
+func (r *Record) Level() observed.Level { return observed.Level(xsync.Glance32(&r.level)) }
 
 // errTried is the reason of a try that has failed.
 var errTried = errors.New("observed: tried")
 
 // Tried records a try.
+//
+//go:norace
 func (r *Record) Tried(q observed.Request, ok bool) {
 	err := errTried
 	if ok {
@@ -224,23 +234,39 @@ func (r *Record) Tried(q observed.Request, ok bool) {
 }
 
 // AtOnce records a request that has ended without a wait.
+//
+//go:norace
 func (r *Record) AtOnce(q observed.Request, err error) error {
 	level := r.Level()
 	switch {
 	case level == observed.Off:
 	case err != nil:
-		r.failed[whyOf(err)].Add(1)
+		r.fail(whyOf(err), false)
 	default:
-		if c := r.took.Add(1); level == observed.Holders {
+		if level == observed.Holders {
 			r.addHold(q)
-		} else if c <= period || c%period == 0 {
+		} else if c := r.took.Add(1); c <= period || c%period == 0 {
 			r.sampleHold(q.N, weightOf(c))
 		}
 	}
 	return err
 }
 
+// fail counts a request that has failed, after a wait or without one.
+//
+//go:norace
+func (r *Record) fail(why Why, waited bool) {
+	xsync.RaceDisable()
+	r.failed[why].Add(1)
+	if waited && why != TooLarge && why != QueueFull && why != WouldExpire {
+		r.late.Add(1)
+	}
+	xsync.RaceEnable()
+}
+
 // Begin records that the caller begins to wait.
+//
+//go:norace
 func (r *Record) Begin(q observed.Request, canEnd bool) observed.Wait {
 	if r.Skips() {
 		return observed.Wait{Begun: true}
@@ -249,6 +275,8 @@ func (r *Record) Begin(q observed.Request, canEnd bool) observed.Wait {
 }
 
 // Skips reports whether the wait is not one of the sample, and nothing else wants to know of it.
+//
+//go:norace
 func (r *Record) Skips() bool {
 	return r.Level() == observed.Counts && r.many.Load() != 0 && !trace.IsEnabled() && !r.isPicked()
 }
@@ -288,18 +316,25 @@ func (r *Record) sample(c, n int64, w observed.Wait) {
 		if w.Start != 0 {
 			d = xsync.Now() - w.Start
 		}
-		r.wait.add(d, 1)
+		r.timeWait(d, 1)
 	} else if w.Start != 0 {
-		r.wait.add(xsync.Now()-w.Start, w.Weight)
+		r.timeWait(xsync.Now()-w.Start, w.Weight)
 	}
 	if n > 0 && (c <= period || c%period == 0) && !r.crowded.Load() {
 		r.sampleHold(n, weightOf(c))
 	}
 }
 
+func (r *Record) timeWait(d, weight int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wait.add(d, weight)
+}
+
 //go:noinline
+//go:norace
 func (r *Record) beginSlow(q observed.Request, canEnd bool) observed.Wait {
-	if r.unnamed.Load() != 0 {
+	if xsync.Glance32(&r.unnamed) != 0 {
 		r.nameAfter(here())
 	}
 	level := r.Level()
@@ -308,13 +343,7 @@ func (r *Record) beginSlow(q observed.Request, canEnd bool) observed.Wait {
 	}
 	w := observed.Wait{Begun: true, Region: r.region()}
 	if level == observed.Holders {
-		e := newEntry(q)
-		e.CanEnd = canEnd
-		r.mu.Lock()
-		r.pushLocked(&r.waits, e)
-		r.peak.Store(max(r.peak.Load(), int64(r.waits.n)))
-		r.mu.Unlock()
-		w.Entry = e
+		w.Entry = r.addWait(q, canEnd)
 		return w
 	}
 	w.Start, w.Weight = xsync.Now(), 1
@@ -325,6 +354,8 @@ func (r *Record) beginSlow(q observed.Request, canEnd bool) observed.Wait {
 }
 
 // End records that a wait has ended.
+//
+//go:norace
 func (r *Record) End(w observed.Wait, q observed.Request, err error) {
 	if !w.Begun {
 		return
@@ -332,15 +363,8 @@ func (r *Record) End(w observed.Wait, q observed.Request, err error) {
 	if w.Region != nil {
 		w.Region.(*trace.Region).End()
 	}
-	c := int64(0)
-	if err == nil {
-		c = r.granted.Add(1)
-	} else {
-		why := whyOf(err)
-		r.failed[why].Add(1)
-		if why != TooLarge && why != QueueFull && why != WouldExpire {
-			r.late.Add(1)
-		}
+	if err != nil {
+		r.fail(whyOf(err), true)
 	}
 	if w.Entry != nil {
 		r.endWait(w.Entry.(*entry), err == nil)
@@ -349,6 +373,7 @@ func (r *Record) End(w observed.Wait, q observed.Request, err error) {
 	if err != nil {
 		return
 	}
+	c := r.granted.Add(1)
 	if c == period {
 		r.many.Store(1)
 	}
@@ -359,6 +384,8 @@ func (r *Record) End(w observed.Wait, q observed.Request, err error) {
 }
 
 // weightOf returns for how many acquisitions the c-th stands in the sample.
+//
+//go:norace
 func weightOf(c int64) int64 {
 	if c <= period {
 		return 1
@@ -367,9 +394,13 @@ func weightOf(c int64) int64 {
 }
 
 // WantsReleases reports whether releases must be recorded.
+//
+//go:norace
 func (r *Record) WantsReleases() bool { return r.seen.Load() != 0 || r.Level() == observed.Holders }
 
 // Released records that the caller is about to give back permits.
+//
+//go:norace
 func (r *Record) Released(q observed.Request) {
 	switch r.Level() {
 	case observed.Off:
@@ -383,6 +414,8 @@ func (r *Record) Released(q observed.Request) {
 }
 
 // Shares says that the caller keeps n permits as a reader.
+//
+//go:norace
 func (r *Record) Shares(n int64) {
 	if r.Level() == observed.Holders {
 		r.share(n)
@@ -414,6 +447,8 @@ func (r *Record) Renewed(passed int64, on, crowded bool) {
 }
 
 // Marked sets the bit O between a rise of the level and its own setting.
+//
+//go:norace
 func (r *Record) Marked(on bool) {
 	if !on && r.Level() == observed.Holders {
 		r.agree()
@@ -432,7 +467,7 @@ func (r *Record) Admitted() {
 // sampledLanes is of how many lanes one has a hold in the sample.
 const sampledLanes = 16
 
-// acquired returns how many acquisitions there were, if the lock has counted so many more.
-func (r *Record) acquired(more int64) int64 {
-	return r.took.Load() + r.granted.Load() + r.passed.Load() + more - r.before
+// acquiredLocked returns how many acquisitions there were, if the lock has counted so many more.
+func (r *Record) acquiredLocked(more int64) int64 {
+	return r.atOnce + r.took.Load() + r.granted.Load() + r.passed.Load() + more - r.before
 }

@@ -69,20 +69,25 @@ func joined(t observed.Type, lock any) observed.Record {
 }
 
 // newTable returns a table with room for n records.
+//
+//go:norace
 func newTable(n int) *table {
 	width := bits.Len(uint(4*n - 1))
 	return &table{slots: make([]xsync.Pointer[Record], 1<<width), shift: 64 - width}
 }
 
 // first returns where the search for an address begins.
+//
+//go:norace
 func (t *table) first(at uintptr) int {
 	return int(uint64(at) * 0x9e3779b97f4a7c15 >> t.shift) // Fibonacci hashing
 }
 
+//go:norace
 func find(at uintptr) *Record {
-	t := registry.table.Load()
+	t := xsync.GlancePointer(&registry.table)
 	for i := t.first(at); ; i++ { // There are free slots: the table is replaced when it is half full.
-		r := t.slots[i&(len(t.slots)-1)].Load()
+		r := xsync.GlancePointer(&t.slots[i&(len(t.slots)-1)])
 		if r == nil {
 			return &lost
 		}

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"hash/maphash"
-	"maps"
 	"runtime/trace"
 	"slices"
 	"time"
+
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // A Site is what the waits and holds of one stack have taken, of those that have ended.
@@ -20,35 +21,46 @@ type Site struct {
 
 	Handed uint64 // holds that others have released, at least in part
 	Blame  int64  // how long others have waited for what was held
+
+	next *Site
 }
 
 // maxSites is how many stacks a record distinguishes.
 const maxSites = 256
 
+// sites has those of a record, in lists by the addresses of their stacks.
+type sites struct {
+	lists [1 << siteBits]*Site
+	n     int
+}
+
+const siteBits = 4
+
 // siteLocked returns the site of a stack.
+//
+//go:norace
 func (r *Record) siteLocked(s *Stack) *Site {
-	if x := r.sites[s]; x != nil {
-		return x
+	at := &r.sites.lists[uint64(xsync.Address(s))*0x9e3779b97f4a7c15>>(64-siteBits)]
+	for x := *at; x != nil; x = x.next {
+		if x.Stack == s {
+			return x
+		}
 	}
-	if r.sites == nil {
-		r.sites = map[*Stack]*Site{}
+	if s != nil && r.sites.n >= maxSites {
+		return r.siteLocked(nil)
 	}
-	if len(r.sites) >= maxSites {
-		s = nil
-	}
-	x := r.sites[s]
-	if x == nil {
-		x = &Site{Stack: s}
-		r.sites[s] = x
-	}
-	return x
+	*at = &Site{Stack: s, next: *at}
+	r.sites.n++
+	return *at
 }
 
 // readSitesLocked returns the sites, those first that cost most.
 func (r *Record) readSitesLocked() []Site {
 	var all []Site
-	for x := range maps.Values(r.sites) {
-		all = append(all, *x)
+	for _, x := range r.sites.lists {
+		for ; x != nil; x = x.next {
+			all = append(all, *x)
+		}
 	}
 	slices.SortFunc(all, func(a, b Site) int { return cmp.Compare(b.Delay+b.Blame, a.Delay+a.Blame) })
 	return all
@@ -75,6 +87,8 @@ var keySeed = maphash.MakeSeed()
 const otherClock = int64(5 * 365 * 24 * time.Hour)
 
 // pressureLocked returns the pressure on a key at a time.
+//
+//go:norace
 func (r *Record) pressureLocked(key string, now int64) *pressure {
 	p, unknown := &r.pressure, r.unknown
 	if key != "" {
@@ -97,6 +111,8 @@ func (r *Record) pressureLocked(key string, now int64) *pressure {
 }
 
 // blameLocked returns what n permits of a hold are to blame for.
+//
+//go:norace
 func (e *entry) blameLocked(p *pressure, n int64) int64 {
 	return int64(float64(n) * (p.sum - e.before))
 }

@@ -2,7 +2,6 @@ package records
 
 import (
 	"runtime"
-	"slices"
 
 	"github.com/farad-go/farad/internal/xsync"
 )
@@ -31,7 +30,7 @@ func (s *Stack) PCs() []uintptr {
 // stacks has the stacks that are kept, by their keys. Slots are filled under mu, and never emptied.
 var stacks struct {
 	slots [2 * maxStacks]xsync.Pointer[Stack]
-	mu    xsync.Mutex
+	mu    mutex
 	n     int
 }
 
@@ -39,6 +38,8 @@ var stacks struct {
 //
 // To walk the frame pointers is quick, but says nothing of what was inlined: the runtime's slow way
 // is gone once for each key.
+//
+//go:norace
 func here() *Stack {
 	var key [depth]uintptr
 	if walk(&key) == 0 {
@@ -50,24 +51,41 @@ func here() *Stack {
 	}
 	for i := h >> 32; ; i++ { // There are free slots: they are twice as many as stacks.
 		slot := &stacks.slots[i%uint64(len(stacks.slots))]
-		s := slot.Load()
+		s := xsync.GlancePointer(slot)
 		if s == nil {
 			return keep(&key, int(i%uint64(len(stacks.slots))))
 		}
-		if s.key == key {
+		if s.has(&key) {
 			return s
 		}
 	}
 }
 
+// has compares keys. The detector sees a comparison by ==, even here.
+//
+//go:norace
+func (s *Stack) has(key *[depth]uintptr) bool {
+	for i := range s.key {
+		if s.key[i] != key[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // keep returns a new stack of the caller's caller. It is kept, from slot i on, if there is room.
 //
 //go:noinline
+//go:norace
 func keep(key *[depth]uintptr, i int) *Stack {
 	var pcs [2 * depth]uintptr
-	s := &Stack{key: *key, pcs: slices.Clone(pcs[:runtime.Callers(3, pcs[:])])}
-	stacks.mu.Lock()
-	defer stacks.mu.Unlock()
+	n := runtime.Callers(3, pcs[:])
+	s := &Stack{key: *key, pcs: make([]uintptr, n)}
+	for i := range s.pcs { // no copy: see mutex
+		s.pcs[i] = pcs[i]
+	}
+	stacks.mu.enter()
+	defer stacks.mu.leave()
 	if stacks.n == maxStacks {
 		return s
 	}
@@ -78,7 +96,7 @@ func keep(key *[depth]uintptr, i int) *Stack {
 			stacks.n++
 			slot.Store(s)
 			return s
-		case old.key == *key:
+		case old.has(key):
 			return old
 		}
 	}
