@@ -112,6 +112,8 @@ func (e *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 	}
 }
 
+func (e *Election) observable() *driver { return (*Semaphore)(e).observable() }
+
 // Close ends all campaigns and observations of this process, now and later, with ErrClosed. A term
 // lasts until it is resigned.
 func (e *Election) Close() { e.d.close() }
@@ -137,16 +139,16 @@ func (d *driver) leader() (l Leader, changed <-chan struct{}) {
 }
 
 // nameOf returns the name of a process. It asks the store if the process is not known yet.
-func (f *Fleet) nameOf(ctx context.Context, lease int64) string {
+func (m *membership) nameOf(ctx context.Context, lease int64) string {
 	if lease == 0 {
 		return ""
 	}
-	if known := f.names.Load(); known != nil && (*known)[lease] != "" {
+	if known := m.names.Load(); known != nil && (*known)[lease] != "" {
 		return (*known)[lease]
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(f.ctx, cancel)()
-	names, _ := f.members(ctx) // after an error nobody has said
+	defer context.AfterFunc(m.ctx, cancel)()
+	names, _ := m.members(ctx) // after an error nobody has said
 	return names[lease]
 }

@@ -1,33 +1,18 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/farad-go/farad/fleet/internal/clock"
 	"github.com/farad-go/farad/fleet/store"
-	"github.com/farad-go/farad/waiter"
-)
-
-// The errors of an acquire, besides those of its context.
-var (
-	ErrClosed   = waiter.ErrClosed   // the semaphore, or the membership, has been closed
-	ErrTooLarge = waiter.ErrTooLarge // the request is for more permits than the fleet has
-	ErrPending  = waiter.ErrPending  // a future's request has no outcome yet
-
-	// ErrLost means that this process could not renew its lease in time, or that somebody has
-	// deleted what it had. Its permits must not be relied on.
-	ErrLost = errors.New("farad: the fleet's permits are lost")
+	"github.com/farad-go/farad/internal/observed"
 )
 
 // The defaults of the options.
@@ -75,25 +60,12 @@ func WithName(name string) Option { return func(f *Fleet) { f.name = name } }
 // If the lease cannot be renewed in time all permits that the process holds are lost, and a new
 // lease is asked for. Requests that wait go on waiting, and are granted under the new one.
 type Fleet struct {
-	store       store.Store
-	ttl, tenure time.Duration
-	name        string // "": host and process number
-	patience    *patience
-	writes      *patience // of transactions: how long an answer takes
+	membership
 
-	session atomic.Pointer[session] // the newest
-	ctx     context.Context         // of all goroutines of the membership
-	stop    context.CancelFunc
-	kept    chan struct{} // closed when the goroutine that renews the lease has ended
-	feed    *feed         // of all lines
-	turns   chan struct{} // has one for each request of a line that is under way
+	kept chan struct{} // closed when the goroutine that renews the lease has ended
+	feed *feed         // of all lines
 
 	abandoned sync.Once // a Close gave up: a goroutine has to close Lost in time
-
-	numbers atomic.Int64 // of entries; none is used twice
-	age     atomic.Int64 // how often the servers have gone back to an older revision
-
-	names atomic.Pointer[map[int64]string] // of processes, by their leases, as they were last asked for
 
 	mu      sync.Mutex
 	drivers map[string]*driver // the newest of each line
@@ -111,10 +83,12 @@ func New(ctx context.Context, s store.Store, opts ...Option) (*Fleet, error) {
 		panic("fleet: New without a store")
 	}
 	f := &Fleet{
-		store: s, ttl: DefaultTTL, tenure: DefaultTenure,
-		kept: make(chan struct{}), turns: make(chan struct{}, mostRequests), drivers: make(map[string]*driver),
-		keyed: make(map[string]*Keyed),
+		membership: membership{
+			store: s, ttl: DefaultTTL, tenure: DefaultTenure, turns: make(chan struct{}, mostRequests),
+		},
+		kept: make(chan struct{}), drivers: make(map[string]*driver), keyed: make(map[string]*Keyed),
 	}
+	f.lines = f
 	for _, opt := range opts {
 		if opt == nil {
 			panic("fleet: nil option")
@@ -123,127 +97,16 @@ func New(ctx context.Context, s store.Store, opts ...Option) (*Fleet, error) {
 	}
 	f.patience, f.writes = newPatience(f.ttl), newPatience(f.ttl)
 	f.ctx, f.stop = context.WithCancel(context.Background())
-	f.feed = newFeed(f, s)
-	if err := f.join(ctx); err != nil {
+	f.feed = newFeed(&f.membership, s)
+	first, err := f.join(ctx)
+	if err != nil {
 		f.stop()
 		return nil, err
 	}
+	f.session.Store(first)
 	go f.keep()
 	go f.feed.run(f.ctx)
 	return f, nil
-}
-
-// A member is what others may know of a process: who has a session.
-type member struct {
-	Name  string    `json:"name,omitempty"` // as it calls itself
-	Host  string    `json:"host"`
-	PID   int       `json:"pid"`
-	Since time.Time `json:"since"`
-}
-
-// answerWithin is for how long the answer of a server is waited for.
-func (f *Fleet) answerWithin() time.Duration { return f.patience.limit() }
-
-// ask makes a request, and makes it again while no server answers in time, until ctx is done.
-func (f *Fleet) ask(ctx context.Context, request func(context.Context) error) error {
-	return f.patience.ask(ctx, request)
-}
-
-// look is how often a wait for the end of a session looks at the clocks: often enough that after a
-// suspend a holder has most of the margin left.
-func (f *Fleet) look() time.Duration { return min(f.ttl/40, 250*time.Millisecond) }
-
-// askRefusedAfter is for how long nothing is asked after a refusal.
-func (f *Fleet) askRefusedAfter() time.Duration { return askRefusedAfter(f.ttl) }
-
-func askRefusedAfter(ttl time.Duration) time.Duration { return min(ttl/4, 5*time.Second) }
-
-// joinTries is how often a lease is asked for that is over before it is ours, as one may be for
-// which the connection had to be made first.
-const joinTries = 3
-
-// join gets a lease. It fails if the servers are so far away that the lease could not be kept.
-func (f *Fleet) join(ctx context.Context) error {
-	nearest := time.Duration(math.MaxInt64)
-	for range joinTries {
-		s, trip, err := f.grant(ctx)
-		if err != nil {
-			return fmt.Errorf("fleet: join %s: %w", f.store, err)
-		}
-		nearest = min(nearest, trip)
-		if s.valid() && nearest <= f.ttl/farthest {
-			f.enter(s)
-			return nil
-		}
-		f.giveUp(ctx, s.lease)
-	}
-	return fmt.Errorf(
-		"fleet: join %s: it answers after %v: that is too long for a TTL of %v, which must be %d times as long",
-		f.store,
-		nearest.Round(time.Millisecond),
-		f.ttl,
-		farthest,
-	)
-}
-
-// farthest says how far away servers may be: a TTL must be as many round trips. A session lasts for
-// 4/5 of the TTL, and is renewed after 1/3. So a renewal has 7/15 of it to come back.
-const farthest = 3
-
-// grant gets a lease and has others know whose it is. It returns how long an answer took.
-func (f *Fleet) grant(ctx context.Context) (s *session, trip time.Duration, err error) {
-	var sent clock.Instant
-	var lease int64
-	var lasts time.Duration
-	err = f.ask(ctx, func(ctx context.Context) (err error) {
-		sent = clock.Now()
-		lease, lasts, err = f.store.Grant(ctx, f.ttl)
-		return err
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	trip = time.Duration(clock.Now().Mono - sent.Mono)
-	s = newSession(lease, sent, min(f.ttl, lasts))
-	var renewal sync.WaitGroup
-	if trip > f.ttl/10 { // a renewal that waited for the next answer might be too late
-		renewal.Go(func() { f.renewAtOnce(ctx, s) })
-	}
-	defer renewal.Wait()
-	host, _ := os.Hostname()
-	who, err := json.Marshal(member{f.name, host, os.Getpid(), time.Now().UTC()})
-	if err != nil {
-		return nil, 0, err
-	}
-	s.who = string(who)
-	err = f.ask(ctx, func(ctx context.Context) error {
-		sent = clock.Now()
-		epoch, err := f.store.Begin(ctx, s.stored())
-		s.reach(epoch)
-		return err
-	})
-	if err != nil {
-		f.giveUp(ctx, lease)
-		return nil, 0, err
-	}
-	return s, min(trip, time.Duration(clock.Now().Mono-sent.Mono)), nil
-}
-
-// renewAtOnce renews s once, if that can be done in time.
-func (f *Fleet) renewAtOnce(ctx context.Context, s *session) {
-	ctx, cancel := context.WithTimeout(ctx, s.left())
-	defer cancel()
-	sent := clock.Now()
-	if lasts, _, err := f.store.Renew(ctx, s.lease); err == nil {
-		s.renew(sent, min(f.ttl, lasts))
-	}
-}
-
-// giveUp ends a lease that nobody uses: otherwise leases pile up while requests for one fail.
-func (f *Fleet) giveUp(ctx context.Context, lease int64) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.answerWithin())
-	defer cancel()
-	_ = f.store.Revoke(ctx, lease)
 }
 
 // enter makes s the session of the membership.
@@ -252,7 +115,7 @@ func (f *Fleet) enter(s *session) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, d := range f.drivers {
-		d.wake()
+		d.in.wake()
 	}
 }
 
@@ -261,23 +124,24 @@ func (f *Fleet) keep() {
 	defer close(f.kept)
 	for f.ctx.Err() == nil {
 		s := f.session.Load()
-		r := newRenewer(f, s)
+		r := newRenewer(&f.membership, f.feed, s)
 		r.keep()
 		if f.ctx.Err() == nil {
 			f.lost(s)
 		}
 		r.close()
 		for f.ctx.Err() == nil {
-			ctx, cancel := context.WithTimeout(f.ctx, 3*f.answerWithin())
-			err := f.join(ctx)
+			ctx, cancel := context.WithTimeout(f.ctx, 3*f.patience.limit())
+			next, err := f.join(ctx)
 			cancel()
 			if err == nil {
+				f.enter(next)
 				break
 			}
 			for _, d := range f.running() {
-				d.tellRefusal(denial{err, false})
+				d.in.refuse(denial{err, false})
 			}
-			pause(f.ctx, retryAfter(err, f.askRefusedAfter()))
+			pause(f.ctx, f.retryAfter(err))
 		}
 	}
 }
@@ -295,11 +159,18 @@ func (f *Fleet) awaitLoss(s *session) {
 	f.lost(s)
 }
 
-// lost ends the session s and the tenancies that rely on it.
-func (f *Fleet) lost(s *session) {
-	s.lose()
+// lose implements [lines].
+func (f *Fleet) lose(s *session) {
 	for _, d := range f.running() { // without f.mu: turn wakes waiters
 		d.turn(func(t *tenancy) bool { return t.session.Load() == s })
+	}
+}
+
+// beginAgain implements [lines].
+func (f *Fleet) beginAgain() {
+	f.feed.beginAgain()
+	for _, d := range f.running() {
+		d.in.wake()
 	}
 }
 
@@ -310,9 +181,6 @@ func (f *Fleet) running() []*driver {
 	return append(slices.Collect(maps.Values(f.drivers)), f.earlier...)
 }
 
-// number returns the number of an entry.
-func (f *Fleet) number() int64 { return f.numbers.Add(1) }
-
 // open returns the driver of a line, which it starts if need be.
 func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*driver, error) {
 	if name == "" {
@@ -321,7 +189,7 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 	if d, err := f.opened(kind, name); d != nil || err != nil {
 		return d, err
 	}
-	r := newRemote(f, kind, name)
+	r := newRemote(&f.membership, kind, name)
 	age := f.age.Load()
 	first, err := f.first(ctx, r, kind, name, size)
 	if err != nil {
@@ -334,7 +202,7 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 
 // first makes a line with a size, unless there is one, and returns it.
 func (f *Fleet) first(ctx context.Context, r *remote, kind, name string, size int64) (st store.State, err error) {
-	err = f.ask(ctx, func(ctx context.Context) (err error) {
+	err = f.patience.ask(ctx, func(ctx context.Context) (err error) {
 		st, err = r.create(ctx, size)
 		return err
 	})
@@ -359,10 +227,14 @@ func (f *Fleet) openLocked(
 	if prev != nil {
 		f.earlier = append(f.earlier, prev)
 	}
-	d := newDriver(f, kind, name, size, r, first)
-	d.prev, d.age, d.loop.unread = prev, age, kind == kindKeyed
+	d := newDriver(&f.membership, kind, name, size, r, first)
+	d.feed, d.registry, d.prev, d.age = f.feed, f, prev, age
+	d.in.run = newLoop(d).run
+	if observed.Everything() != observed.Off {
+		observedLines.Join(d)
+	}
 	f.drivers[kind+"/"+name] = d
-	f.feed.join(d, known{age, first.Rev}) // and d looks for the first time
+	f.feed.join(&d.in, known{age, first.Rev}) // and d looks for the first time
 	return d, nil
 }
 
@@ -385,7 +257,7 @@ func (f *Fleet) wakeNext(d *driver) {
 	defer f.mu.Unlock()
 	for _, o := range append(slices.Clone(f.earlier), f.drivers[d.kind+"/"+d.name]) {
 		if o != nil && o != d && o.kind == d.kind && o.name == d.name {
-			o.wake()
+			o.in.wake()
 		}
 	}
 }
@@ -403,6 +275,33 @@ func (f *Fleet) opened(kind, name string) (*driver, error) {
 	return nil, nil
 }
 
+// Status returns what this process knows of the lines that it has opened, by name: who holds, who
+// waits, and since when. It asks the server for the names of the processes, and nothing else.
+func (f *Fleet) Status(ctx context.Context) ([]Status, error) {
+	names, err := f.members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []Status
+	for _, d := range f.running() {
+		if isClosed(d.done) {
+			continue
+		}
+		st := d.status()
+		for i := range st.Blocks {
+			st.Blocks[i].Process = names[st.Blocks[i].Lease]
+		}
+		i := slices.IndexFunc(all, func(o Status) bool { return o.Name == st.Name })
+		if i >= 0 { // opened again; the newest comes first
+			all[i].add(&st)
+			continue
+		}
+		all = append(all, st)
+	}
+	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
 // awaitEnd waits until all goroutines of the membership have ended, once Close asked them to: after
 // Close nothing of it uses the store. A store ends a call soon after its context. If it does not,
 // awaitEnd gives up after a time.
@@ -411,7 +310,7 @@ func (f *Fleet) awaitEnd(all []*driver) {
 	defer cancel()
 	ends := []<-chan struct{}{f.kept, f.feed.done}
 	for _, d := range all {
-		d.wake()
+		d.in.wake()
 		ends = append(ends, d.done)
 	}
 	for _, end := range ends {
@@ -457,7 +356,7 @@ func (f *Fleet) Close(ctx context.Context) error {
 		}
 	}
 	f.lost(s)
-	err := f.ask(ctx, func(ctx context.Context) error { return f.store.Revoke(ctx, s.lease) })
+	err := f.patience.ask(ctx, func(ctx context.Context) error { return f.store.Revoke(ctx, s.lease) })
 	if errors.Is(err, store.ErrEnded) {
 		err = nil
 	}

@@ -30,9 +30,9 @@ type Future struct {
 	d *driver
 	t *tenancy // of the round under way
 
-	before  *refusal // the last one when the round began
-	refused error    // the outcome, if the server has refused what the request needs
-	lost    bool     // the grant was
+	before  *error // the last one when the round began
+	refused error  // the outcome, if the server has refused what the request needs
+	lost    bool   // the grant was
 }
 
 // Bind makes f a request for n permits of s. The first Poll or Done of f makes the request. Bind
@@ -92,7 +92,7 @@ func (f *Future) Permit() *Permit {
 	if f.f.Take() != nil {
 		return nil
 	}
-	return newPermit(f.t, n)
+	return newPermit(f.d, f.t, n)
 }
 
 // Release ends the request in every state: it gives up the place in line, or gives back the

@@ -16,33 +16,6 @@ import (
 // that is not there any more gets the size that it was opened with. Earlier questions are ignored:
 // ages distinguish them from later ones.
 
-// A known is what a process knew when it asked: how often the servers had gone back, and the
-// revision of the line.
-type known struct{ age, rev int64 }
-
-// A Back says that the servers have gone back to an older revision. The tokens of permits that were
-// granted since are less than those from before. A resource that has seen one of those refuses
-// them, until the revision From is reached again.
-type Back struct {
-	From int64     `json:"from"` // the revision that was known
-	To   int64     `json:"to"`   // the one that was found
-	Now  int64     `json:"now"`  // the one that is known now
-	At   time.Time `json:"at"`
-}
-
-// wentBack is called by a line that has noticed, once for each time that the servers go back. All
-// lines begin anew.
-func (f *Fleet) wentBack(age int64) {
-	if !f.age.CompareAndSwap(age, age+1) {
-		return // another line has noticed
-	}
-	f.lost(f.session.Load())
-	f.feed.beginAgain()
-	for _, d := range f.running() {
-		d.wake()
-	}
-}
-
 // startAgain begins anew after the servers have gone back.
 func (l *loop) startAgain() {
 	age := l.fleet.age.Load()
@@ -59,11 +32,11 @@ func (l *loop) startAgain() {
 				return l.remote.restore(ctx, l.wanted) // others may have asked before they have noticed
 			})
 			if err == nil {
-				l.deliver(revision{rev: st.Rev, whole: &st, asked: known{age: age}})
+				l.in.deliver(revision{rev: st.Rev, whole: &st, asked: known{age: age}})
 				return
 			}
-			l.tellRefusal(denial{err, false})
-			pause(l.ctx, retryAfter(err, l.fleet.askRefusedAfter()))
+			l.in.refuse(denial{err, false})
+			pause(l.ctx, l.fleet.retryAfter(err))
 		}
 	})
 }

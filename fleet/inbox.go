@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"sync"
 
 	"github.com/farad-go/farad/fleet/store"
@@ -14,7 +13,8 @@ const mostRevisions = 256
 // An inbox is what a driver is to look at, and has a goroutine do so: at rest a driver has none.
 // Nobody who puts something there waits for the driver.
 type inbox struct {
-	run func() // looks until take reports that nothing is there
+	run    func()  // looks until take reports that nothing is there
+	remote *remote // the line, of which changes are passed
 
 	mu        sync.Mutex
 	running   bool // run runs, or is about to; for ever if the driver has ended
@@ -34,15 +34,24 @@ type todo struct {
 	reads     []revision      // states of the line
 	reread    bool            // it was read because changes were missing
 	refusal   denial          // of a transaction, of a read or of a new session
-	readable  bool            // a read was not refused, after one that was
+	allowed   bool            // a read was not refused, after one that was
+}
+
+// An answer is the line after a seat's transaction, or after a read if that was not answered.
+type answer struct {
+	seat  *seat
+	state store.State
+	asked known
+	epoch int64 // of the transaction
+	err   error // of the transaction; nil if it was committed, or found its guards untrue
 }
 
 // post has the driver look at what put puts into the inbox.
-func (d *driver) post(put func(in *inbox)) {
-	d.in.mu.Lock()
-	put(&d.in)
-	d.in.wakeLocked()
-	d.in.mu.Unlock()
+func (in *inbox) post(put func(in *inbox)) {
+	in.mu.Lock()
+	put(in)
+	in.wakeLocked()
+	in.mu.Unlock()
 }
 
 func (in *inbox) wakeLocked() {
@@ -54,28 +63,40 @@ func (in *inbox) wakeLocked() {
 }
 
 // wake has the driver look at its tenancies and agents.
-func (d *driver) wake() { d.post(func(*inbox) {}) }
+func (in *inbox) wake() { in.post(func(*inbox) {}) }
 
 // ring is wake, but may be some time later. It is what the bell calls.
-func (d *driver) ring() { d.post(func(in *inbox) { in.rung = true }) }
+func (in *inbox) ring() { in.post(func(in *inbox) { in.rung = true }) }
 
 // deliver has the driver learn what somebody has read.
-func (d *driver) deliver(r revision) {
-	d.post(func(in *inbox) { in.reads = append(in.reads, r) })
+func (in *inbox) deliver(r revision) {
+	in.post(func(in *inbox) { in.reads = append(in.reads, r) })
 }
 
 // readable says that the line can be read.
-func (d *driver) readable() { d.post(func(in *inbox) { in.readable = true }) }
+func (in *inbox) readable() { in.post(func(in *inbox) { in.allowed = true }) }
+
+// refuse passes an error to the driver, if it is a refusal. Of several only the last counts,
+// and that of a read only if there is no other.
+func (in *inbox) refuse(r denial) {
+	if isRefusal(r.err) {
+		in.post(func(in *inbox) {
+			if in.refusal.err == nil || !r.read || in.refusal.read {
+				in.refusal = r
+			}
+		})
+	}
+}
 
 // pass has the driver see what was changed in its line at a revision.
-func (d *driver) pass(at known, events []store.Event) {
+func (in *inbox) pass(at known, events []store.Event) {
 	var changes []store.Change
 	for i := range events {
-		if c := events[i].Change; d.remote.has(c) {
+		if c := events[i].Change; in.remote.has(c) {
 			changes = append(changes, c)
 		}
 	}
-	d.post(func(in *inbox) {
+	in.post(func(in *inbox) {
 		if len(in.revisions) < mostRevisions {
 			in.revisions = append(in.revisions, revision{rev: at.rev, changes: changes})
 			return
@@ -86,8 +107,8 @@ func (d *driver) pass(at known, events []store.Event) {
 
 // miss notes that the driver may have missed what was changed up to a revision, unless it has read
 // the line since. Later changes are passed.
-func (d *driver) miss(at known) {
-	d.post(func(in *inbox) { in.revisions, in.missed, in.age = nil, at.rev, at.age })
+func (in *inbox) miss(at known) {
+	in.post(func(in *inbox) { in.revisions, in.missed, in.age = nil, at.rev, at.age })
 }
 
 // take returns what is there, and whether there is anything. If not, run must end.
@@ -136,21 +157,6 @@ type read struct {
 	err   error
 }
 
-// read reads the line. The state is that of a time after the call. It is shared: nobody may change
-// it. The driver learns it, too.
-func (d *driver) read(ctx context.Context) (store.State, error) {
-	r := d.reads.ask(d.readAll)
-	if r == nil {
-		return store.State{}, ErrClosed
-	}
-	select {
-	case <-r.done:
-		return r.state, r.err
-	case <-ctx.Done():
-		return store.State{}, ctx.Err()
-	}
-}
-
 // ask returns the next read, nil if there is no need for one, and runs all if that does not run.
 func (r *reads) ask(all func()) *read {
 	r.mu.Lock()
@@ -183,18 +189,4 @@ func (r *reads) end() {
 	r.over = true
 	r.mu.Unlock()
 	r.running.Wait()
-}
-
-// readAll reads for as long as somebody asks.
-func (d *driver) readAll() {
-	for r := d.reads.take(); r != nil; r = d.reads.take() {
-		d.seen.Lock()
-		asked := d.known()
-		d.seen.Unlock()
-		r.state, r.err = d.remote.readWithin(d.ctx)
-		if r.err == nil {
-			d.deliver(revision{rev: r.state.Rev, whole: &r.state, asked: asked})
-		}
-		close(r.done)
-	}
 }

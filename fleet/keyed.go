@@ -89,7 +89,7 @@ func (f *Fleet) Keyed(ctx context.Context, name string, size int64) (*Keyed, err
 func (k *Keyed) line(name string) string { return url.PathEscape(k.name) + "/" + name }
 
 func (k *Keyed) remote(name string) *remote {
-	r := newRemote(k.fleet, kindKeyed, k.line(name))
+	r := newRemote(&k.fleet.membership, kindKeyed, k.line(name))
 	r.usual = k.size
 	return r
 }
@@ -122,7 +122,7 @@ func (f *Fleet) openKey(k *Keyed, e *key) (*driver, error) {
 	name, unread := k.line(e.name), store.State{Rev: line.Unread, Size: k.size}
 	d, err := f.openLocked(kindKeyed, name, k.size, k.remote(e.name), unread, f.age.Load())
 	if err == nil {
-		d.key = e
+		d.released = e.returned
 	}
 	return d, err
 }
@@ -173,17 +173,17 @@ func (e *key) dropLocked() {
 	e.d.close()
 }
 
-// use has acquire take n permits of a key. With an error, or without a tenancy, there are none.
-func (k *Keyed) use(name string, n int64, acquire func(d *driver) (*tenancy, error)) (t *tenancy, err error) {
+// use has acquire take n permits of a key, and report whether it did.
+func (k *Keyed) use(name string, n int64, acquire func(d *driver) (bool, error)) (ok bool, err error) {
 	if n < 0 {
 		panic("fleet: acquire of a negative number of permits")
 	}
 	e, err := k.enter(name)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	defer func() {
-		if t == nil { // even if a context panics
+		if !ok { // even if a context panics
 			n = 0
 		}
 		e.leave(n)
@@ -193,10 +193,9 @@ func (k *Keyed) use(name string, n int64, acquire func(d *driver) (*tenancy, err
 
 // Acquire takes n permits of a key. It is as [Semaphore.Acquire].
 func (k *Keyed) Acquire(ctx context.Context, key string, n int64) error {
-	_, err := k.use(key, n, func(d *driver) (*tenancy, error) {
-		t, err := d.acquire(ctx, n)
-		loosen(t, n)
-		return t, err
+	_, err := k.use(key, n, func(d *driver) (bool, error) {
+		err := d.acquireLoose(ctx, n)
+		return err == nil, err
 	})
 	return err
 }
@@ -204,32 +203,29 @@ func (k *Keyed) Acquire(ctx context.Context, key string, n int64) error {
 // AcquireTimeout is Acquire, but gives up when t has passed and returns
 // [context.DeadlineExceeded]. If t <= 0 it acquires nothing.
 func (k *Keyed) AcquireTimeout(t time.Duration, key string, n int64) error {
-	_, err := k.use(key, n, func(d *driver) (*tenancy, error) {
-		had, err := d.acquireFor(t, n)
-		loosen(had, n)
-		return had, err
+	_, err := k.use(key, n, func(d *driver) (bool, error) {
+		err := d.acquireLooseFor(t, n)
+		return err == nil, err
 	})
 	return err
 }
 
 // AcquirePermit is Acquire and returns a handle. With an error the handle is nil and holds nothing.
-func (k *Keyed) AcquirePermit(ctx context.Context, key string, n int64) (*Permit, error) {
-	t, err := k.use(key, n, func(d *driver) (*tenancy, error) { return d.acquire(ctx, n) })
-	if err != nil {
-		return nil, err
-	}
-	return newPermit(t, n), nil
+func (k *Keyed) AcquirePermit(ctx context.Context, key string, n int64) (p *Permit, err error) {
+	_, err = k.use(key, n, func(d *driver) (bool, error) {
+		p, err = d.acquirePermit(ctx, n)
+		return err == nil, err
+	})
+	return p, err
 }
 
 // TryAcquireContext takes n permits of a key if they are free in the fleet and nobody waits for
 // them, and reports whether it did. It is as [Semaphore.TryAcquireContext].
 func (k *Keyed) TryAcquireContext(ctx context.Context, key string, n int64) (bool, error) {
-	t, err := k.use(key, n, func(d *driver) (*tenancy, error) {
+	return k.use(key, n, func(d *driver) (bool, error) {
 		t, err := d.tryAsking(ctx, n)
-		loosen(t, n)
-		return t, err
+		return loosen(t, n), err
 	})
-	return t != nil, err
 }
 
 // Release returns n permits of a key that were acquired without a Permit. It panics if n is

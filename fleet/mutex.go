@@ -18,15 +18,11 @@ func (f *Fleet) Mutex(ctx context.Context, name string) (*Mutex, error) {
 }
 
 // LockContext locks m. It waits until ctx is done or m is closed.
-func (m *Mutex) LockContext(ctx context.Context) error {
-	return m.d.acquireLoose(ctx, 1)
-}
+func (m *Mutex) LockContext(ctx context.Context) error { return m.d.acquireLoose(ctx, 1) }
 
 // LockTimeout is LockContext, but gives up when t has passed and returns
 // [context.DeadlineExceeded].
-func (m *Mutex) LockTimeout(t time.Duration) error {
-	return m.d.acquireLooseFor(t, 1)
-}
+func (m *Mutex) LockTimeout(t time.Duration) error { return m.d.acquireLooseFor(t, 1) }
 
 // TryLock locks m if this process has it to spare. It never uses the network.
 func (m *Mutex) TryLock() bool { return loosen(m.d.tryOnce(1), 1) }
@@ -40,12 +36,12 @@ func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
 }
 
 // LockPermit is LockContext and returns a handle, whose Release unlocks m.
-func (m *Mutex) LockPermit(ctx context.Context) (*Permit, error) {
-	return m.d.acquirePermit(ctx, 1)
-}
+func (m *Mutex) LockPermit(ctx context.Context) (*Permit, error) { return m.d.acquirePermit(ctx, 1) }
 
 // Unlock unlocks m. It panics if m is not locked in this process, other than by a Permit.
 func (m *Mutex) Unlock() { m.d.release(1, 1) }
+
+func (m *Mutex) observable() *driver { return (*Semaphore)(m).observable() }
 
 // Close ends all waiting and all later requests of this process with ErrClosed.
 func (m *Mutex) Close() { m.d.close() }

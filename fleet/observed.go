@@ -39,19 +39,6 @@ func init() {
 	})
 }
 
-// observable returns the driver of a façade, nil if that is nil.
-func (s *Semaphore) observable() *driver {
-	if s == nil {
-		return nil
-	}
-	return s.d
-}
-
-func (m *Mutex) observable() *driver   { return (*Semaphore)(m).observable() }
-func (m *RWMutex) observable() *driver { return (*Semaphore)(m).observable() }
-
-func (e *Election) observable() *driver { return (*Semaphore)(e).observable() }
-
 // About implements [observed.Shared].
 func (d *driver) About() (*observed.About, string) { return abouts[d.kind], d.name }
 
@@ -98,24 +85,11 @@ func (d *driver) Elsewhere() *observed.Fleet {
 	r.More = max(len(st.Blocks)-maxBlocks, 0)
 	for _, b := range st.Blocks[:len(st.Blocks)-r.More] {
 		if b.Process = names[b.Lease]; b.Process == "" {
-			d.post(func(in *inbox) { in.strangers = true })
+			d.in.post(func(in *inbox) { in.strangers = true })
 		}
 		r.Blocks = append(r.Blocks, observed.Block(b))
 	}
 	return r
-}
-
-// askNames asks for the names of processes, unless that was done a short time ago.
-func (l *loop) askNames() {
-	if time.Since(l.named) < l.fleet.answerWithin() {
-		return
-	}
-	l.named = time.Now()
-	l.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(l.ctx, l.fleet.answerWithin())
-		defer cancel()
-		_, _ = l.fleet.members(ctx) // who looks again has it asked again
-	})
 }
 
 func (d *driver) mayBeObserved() bool { return observed.MayBe(d.current.Load().IsObserved()) }

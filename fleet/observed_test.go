@@ -27,7 +27,7 @@ const ownLease = 7
 // one, and another process has that one. Nothing can be asked for: there is no server.
 func alone(t *testing.T, kind string, size int64) *driver {
 	t.Helper()
-	f := &Fleet{ttl: time.Minute, patience: newPatience(time.Minute), tenure: time.Hour, ctx: t.Context()}
+	f := &membership{ttl: time.Minute, patience: newPatience(time.Minute), tenure: time.Hour, ctx: t.Context()}
 	f.store = memstore.NewServer().Connect(0)
 	d := newDriver(f, kind, "exports", size, newRemote(f, kind, "exports"), line.State{Rev: 9, Size: size, Entries: []line.Entry{
 		{Key: line.Key{Lease: ownLease}, Create: 2, Mod: 2, Weight: size - 1},

@@ -115,3 +115,16 @@ func (p *patience) ask(ctx context.Context, request func(context.Context) error)
 		}
 	}
 }
+
+// pause waits for d, or until ctx is done.
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

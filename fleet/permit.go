@@ -13,19 +13,20 @@ import (
 // A nil *Permit holds nothing: N, Valid and Release know it. Several goroutines may call the
 // methods at a time. A Permit must not be copied.
 type Permit struct {
+	d     *driver
 	t     *tenancy
 	n     xsync.Int64
 	token fence.Token
 }
 
-func newPermit(t *tenancy, n int64) *Permit {
-	p := &Permit{t: t}
+func newPermit(d *driver, t *tenancy, n int64) *Permit {
+	p := &Permit{d: d, t: t}
 	p.n.Store(n)
 	seq, stamp := t.Token()
 	if stamp != nil { // of 0 permits there may be none
 		p.token = fence.Token{Rev: stamp.Rev, Seq: seq, Lease: t.session.Load().lease, Survivors: stamp.Holders}
 	}
-	if r := t.driver.record(); r != nil && n > 0 {
+	if r := d.record(); r != nil && n > 0 {
 		r.HandleTook(&p.n, n)
 	}
 	return p
@@ -65,16 +66,15 @@ func (p *Permit) Release() {
 	if n == 0 {
 		return
 	}
-	if r := p.t.driver.record(); r != nil && r.HandleReleasing(&p.n) {
+	if r := p.d.record(); r != nil && r.HandleReleasing(&p.n) {
 		p.t.Release(n)
 	} else {
-		p.t.release(n)
+		p.d.releaseOf(p.t, n)
 	}
-	d := p.t.driver
 	if p.t.over.Load() {
-		d.forget()
+		p.d.forget()
 	}
-	if d.key != nil {
-		d.key.returned(n)
+	if p.d.released != nil {
+		p.d.released(n)
 	}
 }

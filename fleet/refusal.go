@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,42 +12,9 @@ import (
 // and the process goes on asking, but seldom. What is held stays held: it depends on the lease
 // alone, and is handed on in the process.
 
-// A refusal is an error by which the store has refused something that a line needs.
-type refusal struct{ err error }
-
-// A denial is such an error as the driver notes it: of a read, or of anything else.
-type denial struct {
-	err  error
-	read bool
-}
-
-// isRefusal reports whether the store has understood a request and says that this process must not
-// make it. Nothing of the request was done, or will be.
-func isRefusal(err error) bool { return errors.Is(err, store.ErrRefused) }
-
-// retryAfter is how long to wait after an error of the server before it is asked again.
-func retryAfter(err error, refused time.Duration) time.Duration {
-	if isRefusal(err) {
-		return refused
-	}
-	return 50 * time.Millisecond
-}
-
 // newRefusal wraps the error of a refusal, for users.
 func (d *driver) newRefusal(err error) error {
 	return fmt.Errorf("fleet: %s %s: refused: %w", d.kind, d.name, err)
-}
-
-// tellRefusal passes an error to the driver, if it is a refusal. Of several only the last counts,
-// and that of a read only if there is no other.
-func (d *driver) tellRefusal(r denial) {
-	if isRefusal(r.err) {
-		d.post(func(in *inbox) {
-			if in.refusal.err == nil || !r.read || in.refusal.read {
-				in.refusal = r
-			}
-		})
-	}
 }
 
 // refused ends the requests that wait. They see that they are too large, and ask refusedSince why.
@@ -58,8 +24,9 @@ func (l *loop) refused(r denial) {
 		l.deny(r)
 	}
 	l.probed = time.Now()
-	l.refusal.Store(&refusal{l.newRefusal(r.err)})
-	t, most := l.current.Load(), int64(MaxPermits)
+	err := l.newRefusal(r.err)
+	l.refusal.Store(&err)
+	t, most := l.current.Load(), int64(store.MaxWeight)
 	for _, s := range l.seats {
 		if s.t == t {
 			most = l.state.Size
@@ -93,16 +60,16 @@ func (l *loop) probe() time.Duration {
 	l.calls.Go(func() {
 		st, err := l.remote.within(l.ctx, l.remote.writes, l.remote.probe)
 		if err == nil {
-			l.deliver(revision{rev: st.Rev, whole: &st, asked: asked, writes: true})
+			l.in.deliver(revision{rev: st.Rev, whole: &st, asked: asked, writes: true})
 		}
 	})
 	return every
 }
 
 // refusedSince returns the error of a refusal after the given one, nil if there was none.
-func (d *driver) refusedSince(before *refusal) error {
+func (d *driver) refusedSince(before *error) error {
 	if r := d.refusal.Load(); r != before {
-		return r.err
+		return *r
 	}
 	return nil
 }

@@ -34,10 +34,16 @@ const (
 	kindKeyed     = "keyed"
 )
 
-func newRemote(f *Fleet, kind, name string) *remote {
+// What a reader and a writer acquire of a read-write lock.
+const (
+	reader = 1
+	writer = line.Everyone
+)
+
+func newRemote(f *membership, kind, name string) *remote {
 	r := &remote{
 		Line: f.store.Line(kind, name), usual: -1, turns: f.turns,
-		reads: &patience{least: f.answerWithin()}, writes: &patience{least: f.answerWithin(), whole: f.writes},
+		reads: &patience{least: f.patience.limit()}, writes: &patience{least: f.patience.limit(), whole: f.writes},
 	}
 	switch kind {
 	case kindMutex, kindElection:
@@ -62,11 +68,6 @@ func (r *remote) known(st store.State, err error) (store.State, error) {
 		st.Size = r.usual
 	}
 	return st, err
-}
-
-// readWithin is read when it is its turn, for as long as an answer is waited for.
-func (r *remote) readWithin(ctx context.Context) (store.State, error) {
-	return r.within(ctx, r.reads, r.read)
 }
 
 // within is ask when it is its turn, for as long as an answer is waited for.
@@ -123,4 +124,20 @@ func (r *remote) make(ctx context.Context, size int64, unused bool) (store.State
 	}
 	st, _, err := r.SetSize(ctx, size, 0, unused)
 	return st, err
+}
+
+// resize writes the size of a line that was written last at mod, as far as is known.
+func (m *membership) resize(ctx context.Context, r *remote, n, mod int64) error {
+	for { // A retry without an error follows only another's success.
+		var done bool
+		var now store.State
+		err := m.patience.ask(ctx, func(ctx context.Context) (err error) {
+			now, done, err = r.SetSize(ctx, n, mod, false)
+			return err
+		})
+		if err != nil || done || now.Size == n && now.SizeMod != 0 {
+			return err
+		}
+		mod = now.SizeMod
+	}
 }

@@ -37,7 +37,8 @@ type renewal struct {
 
 // A renewer renews the lease of one session. Only the goroutine that keeps the session uses it.
 type renewer struct {
-	fleet   *Fleet
+	fleet   *membership
+	feed    *feed // is passed the revisions of answers
 	session *session
 	names   []string // of the ways
 	ways    []*way
@@ -55,9 +56,9 @@ type renewer struct {
 	renewals chan renewal
 }
 
-func newRenewer(f *Fleet, s *session) *renewer {
+func newRenewer(f *membership, fd *feed, s *session) *renewer {
 	r := &renewer{
-		fleet: f, session: s, trip: f.patience.roundTrip(), answered: true, last: s.began,
+		fleet: f, feed: fd, session: s, trip: f.patience.roundTrip(), answered: true, last: s.began,
 		renewals: make(chan renewal),
 	}
 	r.due = r.last + int64(f.ttl/3)
@@ -166,7 +167,7 @@ func (r *renewer) took(got renewal) bool {
 			r.first, r.trip = i, smooth(r.trip, time.Duration(now-got.sent.Mono))
 		}
 		r.answered = true
-		r.fleet.feed.heard(got.rev)
+		r.feed.heard(got.rev)
 		r.last = max(r.last, got.sent.Mono)
 		r.due = r.last + int64(r.fleet.ttl/3)
 		r.next = r.first
@@ -174,7 +175,7 @@ func (r *renewer) took(got renewal) bool {
 	case isRefusal(got.err): // somebody may put that right before the session is over
 		r.due = now + int64(r.fleet.ttl/10)
 	default:
-		r.due = min(r.due, now+int64(retryAfter(got.err, 0)))
+		r.due = min(r.due, now+int64(r.fleet.retryAfter(got.err)))
 	}
 	return true
 }

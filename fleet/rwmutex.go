@@ -24,12 +24,6 @@ func (f *Fleet) RWMutex(ctx context.Context, name string) (*RWMutex, error) {
 	return &RWMutex{d}, nil
 }
 
-// What a reader and a writer acquire.
-const (
-	reader = 1
-	writer = line.Everyone
-)
-
 // LockContext locks m for writing. It waits until ctx is done or m is closed.
 func (m *RWMutex) LockContext(ctx context.Context) error { return m.d.acquireLoose(ctx, writer) }
 
@@ -67,6 +61,8 @@ func (m *RWMutex) Unlock() { m.d.release(writer, writer) }
 // RUnlock ends a RLockContext. It panics if this process has not locked m for reading, other than
 // by a Permit.
 func (m *RWMutex) RUnlock() { m.d.release(reader, writer-1) }
+
+func (m *RWMutex) observable() *driver { return (*Semaphore)(m).observable() }
 
 // Close ends all waiting and all later requests of this process with ErrClosed.
 func (m *RWMutex) Close() { m.d.close() }

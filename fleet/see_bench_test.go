@@ -19,13 +19,14 @@ func BenchmarkSee(b *testing.B) {
 			line.Entry{Key: line.Key{Lease: i + 1, Seq: 1}, Create: i + 2, Mod: i + 2, Weight: 1},
 		)
 	}
-	f := &Fleet{ctx: b.Context(), store: memstore.NewServer().Connect(0), patience: newPatience(time.Minute)}
+	f := &membership{ctx: b.Context(), store: memstore.NewServer().Connect(0), patience: newPatience(time.Minute)}
 	d := newDriver(f, kindSemaphore, "s", 4, newRemote(f, kindSemaphore, "s"), st)
 	d.in.run = func() {}
+	l := newLoop(d)
 	t := d.current.Load()
 	s := &seat{t: t, agent: line.NewAgent(100, f.number, 0, false, &t.Share)}
 	s.agent.Learn(st, 0)
-	d.loop.seats = append(d.loop.seats, s)
+	l.seats = append(l.seats, s)
 	t.Bound(MaxPermits)
 	var waits waiter.Future
 	waiter.Bind(&waits, t, 1)
@@ -38,7 +39,7 @@ func BenchmarkSee(b *testing.B) {
 			gone = d.state.Entries[1].Key
 		}
 		rev := d.state.Rev + 1
-		d.loop.see(revision{rev: rev, changes: []line.Change{
+		l.see(revision{rev: rev, changes: []line.Change{
 			{Key: gone}, {Key: line.Key{Lease: gone.Lease, Seq: gone.Seq + 1}, Create: rev, Mod: rev, Weight: 1},
 		}})
 		t.Plan(s.agent, 0)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/fleet/internal/share"
 )
 
@@ -12,7 +13,7 @@ import (
 type tenancy struct {
 	share.Share
 
-	driver  *driver
+	fleet   *membership
 	session atomic.Pointer[session] // nil until there is one; set before there are permits
 
 	over atomic.Bool     // lost
@@ -20,9 +21,9 @@ type tenancy struct {
 	lose context.CancelCauseFunc
 }
 
-func newTenancy(d *driver) *tenancy {
-	t := &tenancy{driver: d}
-	t.Init(&d.bell, t.valid)
+func newTenancy(f *membership, bell *share.Bell) *tenancy {
+	t := &tenancy{fleet: f}
+	t.Init(bell, t.valid)
 	t.ctx, t.lose = context.WithCancelCause(context.Background())
 	return t
 }
@@ -34,30 +35,21 @@ func (t *tenancy) end() {
 	t.Close()
 }
 
-// releaseLoose gives back n permits that no Permit holds. If fewer are, or more than most, it
-// changes nothing and reports false.
-func (t *tenancy) releaseLoose(n, most int64) bool {
-	if !t.Tighten(n, most) {
-		return false
-	}
-	t.release(n)
-	return true
-}
-
-// release gives back n permits that are held, and records that before.
-func (t *tenancy) release(n int64) {
-	if r := t.driver.record(); r != nil {
-		r.Released(t.driver.requested(n))
-	}
-	t.Release(n)
-}
-
 // valid reports whether the permits may be relied on now. If their time has run out it has the
 // session end, so that another tenancy follows.
 func (t *tenancy) valid() bool {
 	if s := t.session.Load(); s != nil && !s.valid() {
-		t.driver.fleet.lost(s)
+		t.fleet.lost(s)
 		return false
 	}
 	return !t.over.Load()
+}
+
+// A seat is an agent, its tenancy and its session.
+type seat struct {
+	agent   *line.Agent
+	t       *tenancy
+	session *session
+	doubted int64           // the epoch of the last transaction that had no answer
+	rounds  []chan struct{} // to be closed with its answer
 }

@@ -13,15 +13,6 @@ import (
 	"github.com/farad-go/farad/fleet/store"
 )
 
-// A revision is all changes of a line at one revision, or the line as a whole.
-type revision struct {
-	rev     int64
-	changes []store.Change
-	whole   *store.State
-	asked   known // before the whole was asked for
-	writes  bool  // it was asked for in a way that needs the right to write
-}
-
 // A feed is a watch of a source, for the drivers of the lines there. A process has one, of all
 // lines, however many it has opened. Changes of other lines arrive, too, and are dropped.
 //
@@ -42,9 +33,9 @@ type revision struct {
 //     feed begins anew at a revision that was read afterwards. (TestServersThatGoBackAreNoticed,
 //     TestChangesOfAnotherHistoryWait)
 type feed struct {
-	fleet  *Fleet
+	fleet  *membership
 	source store.Source // what is watched
-	only   *driver      // of a part: the line's
+	only   *inbox       // of a part: the line's
 
 	start chan struct{} // closed when rev is set
 	other atomic.Int64  // the revision of the last answer that did not come by the watch
@@ -53,17 +44,24 @@ type feed struct {
 	done  chan struct{} // closed when run has ended
 
 	mu    sync.Mutex
-	rev   int64                // what was changed up to it was passed on; 0: no line was opened
-	age   int64                // how often the servers had gone back then
-	lines map[string][]*driver // by their ID
-	split *parts               // the lines' feeds, while the whole is refused
+	rev   int64               // what was changed up to it was passed on; 0: no line was opened
+	age   int64               // how often the servers had gone back then
+	lines map[string][]*inbox // by their ID
+	split *parts              // the lines' feeds, while the whole is refused
 }
 
-func newFeed(f *Fleet, source store.Source) *feed {
+func newFeed(f *membership, source store.Source) *feed {
 	return &feed{
 		fleet: f, source: source,
 		start: make(chan struct{}), news: make(chan struct{}, 1), again: make(chan struct{}, 1),
-		done: make(chan struct{}), lines: make(map[string][]*driver),
+		done: make(chan struct{}), lines: make(map[string][]*inbox),
+	}
+}
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 
@@ -81,33 +79,33 @@ func (fd *feed) beginLocked(at known) {
 	}
 }
 
-// join has d be passed the changes of its line. What is known is from before that.
-func (fd *feed) join(d *driver, at known) {
+// join has the driver of in be passed the changes of its line. What is known is from before that.
+func (fd *feed) join(in *inbox, at known) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
 	fd.beginLocked(at)
-	id := d.remote.ID()
-	fd.lines[id] = append(fd.lines[id], d)
-	d.miss(known{fd.age, fd.rev})
+	id := in.remote.ID()
+	fd.lines[id] = append(fd.lines[id], in)
+	in.miss(known{fd.age, fd.rev})
 	if at.rev == line.Unread { // what was changed since, the driver does not need
 		at = known{fd.age, fd.rev}
 	}
 	if fd.split != nil {
-		fd.split.add(d, at)
+		fd.split.add(in, at)
 	}
 }
 
 // leave ends what join has begun.
-func (fd *feed) leave(d *driver) {
+func (fd *feed) leave(in *inbox) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
-	id := d.remote.ID()
-	all := slices.DeleteFunc(fd.lines[id], func(o *driver) bool { return o == d })
+	id := in.remote.ID()
+	all := slices.DeleteFunc(fd.lines[id], func(o *inbox) bool { return o == in })
 	if fd.lines[id] = all; len(all) == 0 {
 		delete(fd.lines, id)
 	}
 	if fd.split != nil {
-		fd.split.drop(d)
+		fd.split.drop(in)
 	}
 }
 
@@ -172,9 +170,9 @@ func (fd *feed) goOn(ctx context.Context, compacted bool) {
 			fd.apart(ctx)
 			continue // where the whole was: what the parts have passed on is known then
 		case isRefusal(err):
-			fd.only.tellRefusal(denial{err, true})
+			fd.only.refuse(denial{err, true})
 		}
-		pause(ctx, retryAfter(err, fd.fleet.askRefusedAfter()))
+		pause(ctx, fd.fleet.retryAfter(err))
 	}
 }
 
@@ -198,9 +196,9 @@ func (fd *feed) skip(now known) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
 	fd.rev, fd.age = now.rev, now.age
-	for _, ds := range fd.lines {
-		for _, d := range ds {
-			d.miss(now)
+	for _, all := range fd.lines {
+		for _, in := range all {
+			in.miss(now)
 		}
 	}
 }
@@ -281,8 +279,8 @@ func (fd *feed) passLocked(u store.Update) {
 		if n < 0 {
 			n = len(events)
 		}
-		for _, d := range fd.lines[events[0].Line] {
-			d.pass(known{fd.age, u.Rev}, events[:n])
+		for _, in := range fd.lines[events[0].Line] {
+			in.pass(known{fd.age, u.Rev}, events[:n])
 		}
 		events = events[n:]
 	}
@@ -293,8 +291,8 @@ func (fd *feed) passLocked(u store.Update) {
 type parts struct {
 	whole   *feed
 	ctx     context.Context //nolint:containedctx // of all of them
-	feeds   map[*driver]*feed
-	stops   map[*driver]context.CancelFunc
+	feeds   map[*inbox]*feed
+	stops   map[*inbox]context.CancelFunc
 	running sync.WaitGroup
 }
 
@@ -302,12 +300,12 @@ type parts struct {
 func (fd *feed) apart(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &parts{whole: fd, ctx: ctx, feeds: make(map[*driver]*feed), stops: make(map[*driver]context.CancelFunc)}
+	p := &parts{whole: fd, ctx: ctx, feeds: make(map[*inbox]*feed), stops: make(map[*inbox]context.CancelFunc)}
 	fd.mu.Lock()
 	fd.split = p
-	for _, ds := range fd.lines {
-		for _, d := range ds {
-			p.add(d, known{fd.age, fd.rev})
+	for _, all := range fd.lines {
+		for _, in := range all {
+			p.add(in, known{fd.age, fd.rev})
 		}
 	}
 	fd.mu.Unlock()
@@ -319,9 +317,9 @@ func (fd *feed) apart(ctx context.Context) {
 	}
 	fd.mu.Lock()
 	fd.split = nil
-	for _, ds := range fd.lines {
-		for _, d := range ds {
-			d.readable()
+	for _, all := range fd.lines {
+		for _, in := range all {
+			in.readable()
 		}
 	}
 	fd.mu.Unlock()
@@ -330,19 +328,19 @@ func (fd *feed) apart(ctx context.Context) {
 }
 
 // add starts the feed of a line after what is known. The lock of the whole is held.
-func (p *parts) add(d *driver, at known) {
-	one := newFeed(p.whole.fleet, d.remote)
-	one.only = d
-	one.join(d, at)
+func (p *parts) add(in *inbox, at known) {
+	one := newFeed(p.whole.fleet, in.remote)
+	one.only = in
+	one.join(in, at)
 	ctx, stop := context.WithCancel(p.ctx)
-	p.feeds[d], p.stops[d] = one, stop
+	p.feeds[in], p.stops[in] = one, stop
 	p.running.Go(func() { one.run(ctx) })
 }
 
-func (p *parts) drop(d *driver) {
-	if stop := p.stops[d]; stop != nil {
+func (p *parts) drop(in *inbox) {
+	if stop := p.stops[in]; stop != nil {
 		stop()
 	}
-	delete(p.feeds, d)
-	delete(p.stops, d)
+	delete(p.feeds, in)
+	delete(p.stops, in)
 }

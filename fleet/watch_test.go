@@ -33,15 +33,15 @@ func newMemory(t *testing.T) *memory {
 
 // member returns a process whose session is over: its drivers only know the lines.
 func (m *memory) member(ttl time.Duration) *Fleet {
-	f := &Fleet{
-		store: m.Store, ttl: ttl, drivers: make(map[string]*driver),
-		turns: make(chan struct{}, mostRequests), patience: newPatience(ttl),
-	}
+	f := &Fleet{drivers: make(map[string]*driver), membership: membership{
+		store: m.Store, ttl: ttl, turns: make(chan struct{}, mostRequests), patience: newPatience(ttl),
+	}}
+	f.lines = f
 	f.ctx, f.stop = context.WithCancel(m.Context())
 	s := newSession(1, clock.Now(), ttl)
 	s.lose()
 	f.session.Store(s)
-	f.feed = newFeed(f, m.Store)
+	f.feed = newFeed(&f.membership, m.Store)
 	go f.feed.run(f.ctx)
 	return f
 }
@@ -49,7 +49,7 @@ func (m *memory) member(ttl time.Duration) *Fleet {
 // quit ends the driver, whatever is left.
 func (d *driver) quit() {
 	d.stop()
-	d.wake()
+	d.in.wake()
 }
 
 // leave ends all goroutines of f.
@@ -312,7 +312,7 @@ func TestADriverThatIsLate(t *testing.T) {
 		require.LessOrEqual(t, len(late.in.revisions), mostRevisions)
 		late.in.mu.Unlock()
 		reads := m.Asked("read")
-		go late.run()
+		go late.in.run()
 		m.knows(late, 100*time.Millisecond)
 		require.LessOrEqual(t, m.Asked("read")-reads, 4, "one read, and those of the test")
 	})
@@ -361,13 +361,13 @@ func TestServersThatGoBackAreNoticed(t *testing.T) {
 // driver that knows it, and what is passed on afterwards nothing to one that does not.
 func TestChangesOfAnotherHistoryWait(t *testing.T) {
 	d := alone(t, kindSemaphore, 4)
-	d.miss(known{0, 100})
-	d.pass(known{0, 101}, nil)
+	d.in.miss(known{0, 100})
+	d.in.pass(known{0, 101}, nil)
 	all, missed := d.in.follow(known{1, 50})
 	require.Empty(t, all)
 	require.Zero(t, missed)
-	d.miss(known{1, 60})
-	d.pass(known{1, 61}, nil)
+	d.in.miss(known{1, 60})
+	d.in.pass(known{1, 61}, nil)
 	all, missed = d.in.follow(known{0, 100})
 	require.Empty(t, all)
 	require.Zero(t, missed)
@@ -390,7 +390,7 @@ func TestADriverThatEndsWaitsForItsReads(t *testing.T) {
 		rev := m.Rev()
 		asked := 0
 		m.Allow(func(string) bool { asked++; return false })
-		d.miss(known{rev: rev + 1})
+		d.in.miss(known{rev: rev + 1})
 		time.Sleep(10 * time.Second)
 		m.Allow(func(string) bool { return false }) // nobody counts any more
 		require.InDelta(t, 8, asked, 4)
