@@ -1,12 +1,13 @@
 package farad_test
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
+	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -365,16 +366,17 @@ func climbs(page, imports string) (faults []string) {
 func TestRoomsOfAPackageHaveFloors(t *testing.T) {
 	page, err := os.ReadFile("docs/design/house.md")
 	require.NoError(t, err)
-	_, rooms, ok := strings.Cut(string(page), "`observe` is one package")
-	require.True(t, ok)
-	rooms, _, _ = strings.Cut(rooms, "Tests and tools")
-	sources := map[string]string{}
-	for _, name := range sourcesOf(t, "observe") {
-		source, err := os.ReadFile(name)
-		require.NoError(t, err)
-		sources[strings.TrimSuffix(filepath.Base(name), ".go")] = string(source)
+	for _, dir := range []string{"observe", "fleet"} {
+		rooms := regexp.MustCompile("(?s)`" + dir + "` is one package of .*?```\n(.*?)```").FindSubmatch(page)
+		require.NotNil(t, rooms, dir)
+		sources := map[string]string{}
+		for _, name := range sourcesOf(t, dir) {
+			source, err := os.ReadFile(name)
+			require.NoError(t, err)
+			sources[strings.TrimSuffix(filepath.Base(name), ".go")] = string(source)
+		}
+		require.Empty(t, usesFromBelow(t, string(rooms[1]), sources, importerOf(t, dir)), dir)
 	}
-	require.Empty(t, usesFromBelow(t, rooms, sources))
 }
 
 func TestUsesFromBelowAreFound(t *testing.T) {
@@ -384,14 +386,15 @@ func TestUsesFromBelowAreFound(t *testing.T) {
 		"text":     "package p\nfunc text() int { return 1 }",
 		"snapshot": "package p\ntype Snapshot struct{ n int }",
 	}
-	require.Empty(t, usesFromBelow(t, rooms, sources))
+	require.Empty(t, usesFromBelow(t, rooms, sources, nil))
 	sources["snapshot"] += "\nfunc (Snapshot) f() int { return text() }"
-	require.Equal(t, []string{"snapshot uses text of text"}, usesFromBelow(t, rooms, sources))
+	require.Equal(t, []string{"snapshot uses text of text"}, usesFromBelow(t, rooms, sources, nil))
 	sources["snapshot"], sources["dot"] = "package p\ntype Snapshot struct{ text int }", "package p"
-	require.Equal(t, []string{"dot is in no room"}, usesFromBelow(t, rooms, sources))
+	require.Equal(t, []string{"dot is in no room"}, usesFromBelow(t, rooms, sources, nil))
 	delete(sources, "dot")
 	delete(sources, "text")
-	require.Equal(t, []string{"text does not exist"}, usesFromBelow(t, rooms, sources))
+	sources["page"] = "package p"
+	require.Equal(t, []string{"text does not exist"}, usesFromBelow(t, rooms, sources, nil))
 }
 
 // sourcesOf returns the files of a package that are no tests.
@@ -410,13 +413,28 @@ func testsOf(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-type noImports struct{}
-
-func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not wanted") }
+// importerOf returns an importer of what a package imports. It may be of another module.
+func importerOf(t *testing.T, dir string) types.Importer {
+	t.Helper()
+	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".")
+	list.Dir, list.Stderr = dir, os.Stderr
+	compiled, err := list.Output()
+	require.NoError(t, err)
+	files := map[string]string{}
+	for line := range strings.Lines(string(compiled)) {
+		name, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		files[name] = file
+	}
+	return importer.ForCompiler(token.NewFileSet(), "gc", func(name string) (io.ReadCloser, error) {
+		return os.Open(files[name])
+	})
+}
 
 // usesFromBelow returns what files of a package use of a room above theirs, and files that are in
 // no room.
-func usesFromBelow(t *testing.T, rooms string, sources map[string]string) (faults []string) {
+func usesFromBelow(
+	t *testing.T, rooms string, sources map[string]string, imports types.Importer,
+) (faults []string) {
 	t.Helper()
 	floors := floorsOf(rooms, `(?m)^(\d) \w+ +(\w.*)$`)
 	for name := range floors {
@@ -434,11 +452,14 @@ func usesFromBelow(t *testing.T, rooms string, sources map[string]string) (fault
 		require.NoError(t, err)
 		files = append(files, f)
 	}
-	// What the package imports is not needed to resolve its own names.
 	uses := map[*ast.Ident]types.Object{}
-	conf := types.Config{Importer: noImports{}, Error: func(error) {}}
-	_, _ = conf.Check("p", fset, files, &types.Info{Uses: uses})
+	conf := types.Config{Importer: imports}
+	pkg, err := conf.Check("p", fset, files, &types.Info{Uses: uses})
+	require.NoError(t, err)
 	for id, declared := range uses {
+		if declared.Pkg() != pkg {
+			continue
+		}
 		name, at := fset.Position(id.Pos()).Filename, fset.Position(declared.Pos()).Filename
 		if floors[at] > floors[name] {
 			faults = append(faults, name+" uses "+id.Name+" of "+at)

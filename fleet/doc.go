@@ -39,7 +39,7 @@
 // Package observe shows the locks of a fleet like local ones, and which processes have permits.
 //
 // To understand the package read store first: what a line is, and which entries hold. Then read
-// internal/line (what a process decides), internal/share (where goroutines wait), driver.go (the
+// internal/line (what a process decides), internal/share (where goroutines wait), loop.go (the
 // agent over a store) and session.go (for how long a lease can be relied on). docs/design/fleet.md
 // has the properties, the faults and their outcomes; docs/guides/fleet.md how to run it.
 package fleet
