@@ -9,21 +9,22 @@
 // delegated.go, wakes a part of it.
 //
 //	Handed   An exchange pushes the element, so only its owner knows the element below.
-//	         The signaller tells the top. Each owner, once told, first tells the element below.
+//	         The signaller notifies the top. Each owner, once notified, first notifies the one
+//	         below.
 //	Walked   A compare-and-swap pushes the element, after the link to the one below is written
-//	         into it. The signaller follows the links and tells every element.
+//	         into it. The signaller follows the links and notifies every element.
 //
 //	              detached by an exchange
-//	chain -> | C | -> | B | -> | A |    Handed: signaller tells C, C's owner tells B, B's owner A
-//	           C came last              Walked: signaller tells C, B, A
+//	chain -> | C | -> | B | -> | A |    Handed: signaller notifies C, C's owner B, B's owner A
+//	           C came last              Walked: signaller notifies C, B, A
 //
 // A goroutine may stop waiting after its push: its condition has come true meanwhile (the papers
 // call this a mis-queue), or its context is done, which the papers do not have. It must then get
 // its element off the chain. Both cases take the first of these steps that applies (see expel):
 //
 //  1. The element is at the top: a compare-and-swap restores what was there before the push.
-//  2. The element has been told already, or the chain is empty: the element is off the chain.
-//  3. Otherwise the goroutine flushes the chain, which tells every element on it, including its
+//  2. The element has been notified already, or the chain is empty: the element is off the chain.
+//  3. Otherwise the goroutine flushes the chain, which notifies every element on it, including its
 //     own.
 //
 // So a goroutine that gives up may wake others without need, and waits until those above it have
@@ -32,18 +33,18 @@
 // The alternative is to leave the element behind for the next signaller, which wakes none. But
 // where no goroutine signals, repeated timeouts would then grow the chain without bound. A wake
 // that is handed down would also have to get past abandoned elements: every element would need its
-// link, and each tell would race with the owner. With the flush every element has an owner, so a
-// wake that is handed down never stops, and giving up needs no code of its own. Location is the
-// exception, as in the paper: it leaves its element for later, and works on walked chains only.
+// link, and each notification would race with the owner. With the flush every element has an owner,
+// so a wake that is handed down never stops, and giving up needs no code of its own. Location is
+// the exception, as in the paper: it leaves its element for later, and works on walked chains only.
 //
 // Invariants, each with a test that fails without it:
 //
-//  1. Only its owner pushes an element, once per use. It is then either told exactly once, or taken
-//     off at the top by its owner. (TestModelChains, whose Always looks for elements that are told
-//     and still there; tell panics)
-//  2. Handed: the goroutine that holds the only reference to an element tells it. That is the owner
-//     of the element above, when it is told or when it flushes. So every element of a detached
-//     chain is told, even if owners are giving up. (TestModelChains/cancel)
+//  1. Only its owner pushes an element, once per use. It is then either notified exactly once, or
+//     taken off at the top by its owner. (TestModelChains, whose Always looks for elements that are
+//     notified and still there; notify panics)
+//  2. Handed: the goroutine that holds the only reference to an element notifies it. That is the
+//     owner of the element above, when it is notified or when it flushes. So every element of a
+//     detached chain is notified, even if owners are giving up. (TestModelChains/cancel)
 //  3. What is below an element does not change while the element is on a chain, because only the
 //     top can leave. So the compare-and-swap of the first step restores the right value, however
 //     often the element has been reused. (TestModelChains/reuse)
@@ -59,7 +60,7 @@
 //
 // Progress: every step is a single atomic operation except the push of Walked, which retries only
 // after another push or detach has succeeded. A goroutine that leaves by a flush waits for those
-// that will tell it: they have been woken or are running.
+// that will notify it: they have been woken or are running.
 //
 // Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listing 3
 // (Handed, the mis-queue), Listing 4 (sequences), Listing 5 (Walked, locations); for the news,
@@ -106,18 +107,18 @@ type chain struct {
 
 // An element is on a chain for one wait of its owner.
 type element struct {
-	parker *waiter.Parker // written by the owner before the push, read by the teller
-	below  *element       // Handed: the owner's. Others: written before a push, read after a detach
-	news   News           // written by the teller, read by the owner after the token
-	holds  func() bool    // Delegated: the condition, for others to call; written before the push
-	told   xsync.Bool     // set by the teller just before the token; cleared by the owner
-	left   xsync.Bool     // Delegated: gives up; set by the owner, cleared before the push
+	parker   *waiter.Parker // written by the owner before the push, read by the notifier
+	below    *element       // Handed: the owner's. Others: written before a push, read after a detach
+	news     News           // written by the notifier, read by the owner after the token
+	holds    func() bool    // Delegated: the condition, for others to call; written before the push
+	notified xsync.Bool     // set by the notifier just before the token; cleared by the owner
+	left     xsync.Bool     // Delegated: gives up; set by the owner, cleared before the push
 
 	_ [128 - 6*8]byte // two lines, because some processors fetch them in pairs
 }
 
-// News is what a signal tells the goroutines it wakes. With it, the owner of a ticket need not read
-// the contended semaphore. The zero News says nothing.
+// News is what a signal passes to the goroutines it wakes. With it, the owner of a ticket need not
+// read the contended semaphore. The zero News says nothing.
 type News struct {
 	Semaphore uint64
 	Grant     int64 // how many of its tickets have been granted
@@ -193,7 +194,7 @@ func (c *chain) push(first, last *element) {
 	}
 }
 
-// sleep waits until e is told, ends its use, and returns the news.
+// sleep waits until e is notified, ends its use, and returns the news.
 func (t *Table) sleep(ctx context.Context, c *chain, e *element) (News, error) {
 	if !e.parker.Park(waiter.UntilDone(ctx)) {
 		e.end(!t.expel(c, e))
@@ -217,56 +218,56 @@ func (t *Table) expel(c *chain, e *element) bool {
 		return true
 	}
 	var above *element
-	if !e.told.Load() && c.top.Load() != nil {
+	if !e.notified.Load() && c.top.Load() != nil {
 		above = c.top.Swap(nil) // before those below wake: they might come back
 	}
 	t.passOn(e, News{}) // those below came first
-	t.tell(above, News{})
+	t.notify(above, News{})
 	return false
 }
 
-// passOn tells the element below e, if that is the duty of e's owner.
+// passOn notifies the element below e, if that is the duty of e's owner.
 func (t *Table) passOn(e *element, n News) {
 	if t.wake == Handed {
-		t.tell(e.below, n)
+		t.notify(e.below, n)
 	}
 }
 
-// tell tells e, if it is not nil, and all elements below, directly or through their owners. Only
-// the caller can reach e.
-func (t *Table) tell(e *element, n News) {
+// notify notifies e, if it is not nil, and all elements below, directly or through their owners.
+// Only the caller can reach e.
+func (t *Table) notify(e *element, n News) {
 	if t.wake == Handed {
 		if e != nil {
-			e.tell(n)
+			e.notify(n)
 		}
 		return
 	}
 	for e != nil {
-		below := e.below // read first: once told, an element belongs to its owner
-		e.tell(n)
+		below := e.below // read first: once notified, an element belongs to its owner
+		e.notify(n)
 		e = below
 	}
 }
 
-// tell tells e's owner.
-func (e *element) tell(n News) {
+// notify notifies e's owner.
+func (e *element) notify(n News) {
 	e.news = n
-	if e.told.Swap(true) {
-		panic("chains: an element was told twice")
+	if e.notified.Swap(true) {
+		panic("chains: an element was notified twice")
 	}
 	e.parker.Deliver(waiter.Granted)
 }
 
-// end ends the use of e, which has been taken off its chain or told. In the second case it waits
-// for the token.
-func (e *element) end(told bool) {
-	e.parker.Withdraw(told)
+// end ends the use of e, which has been taken off its chain or notified. In the second case it
+// waits for the token.
+func (e *element) end(notified bool) {
+	e.parker.Withdraw(notified)
 	e.free()
 }
 
 func (e *element) free() {
 	e.parker, e.below, e.holds = nil, nil, nil
-	e.told.Store(false)
+	e.notified.Store(false)
 	elements.Put(e)
 }
 
@@ -289,14 +290,14 @@ func (t *Table) SignalNews(hash uint64, n News) {
 	}
 }
 
-// detach takes all elements off a chain and tells them; with Delegated, only those whose condition
-// holds.
+// detach takes all elements off a chain and notifies them; with Delegated, only those whose
+// condition holds.
 func (t *Table) detach(c *chain, n News) {
 	if t.wake == Delegated {
 		t.sift(c, n)
 		return
 	}
-	t.tell(c.top.Swap(nil), n)
+	t.notify(c.top.Swap(nil), n)
 }
 
 func (t *Table) count(c *chain) {

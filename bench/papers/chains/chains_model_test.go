@@ -17,8 +17,8 @@ var (
 // A world is a table with a single chain, on which everything collides, and the conditions of a
 // scenario.
 //
-// After every step: no element on the chain has been told or is there twice. At the end: the chain
-// is empty.
+// After every step: no element on the chain has been notified or is there twice. At the end: the
+// chain is empty.
 type world struct {
 	*interleave.Run
 	t      *Table
@@ -41,7 +41,7 @@ func (w *world) check() {
 		for e := w.t.chains[i].top.Load(); e != nil; e = e.below {
 			w.Assert(!seen[e], "an element is on a chain twice")
 			seen[e] = true
-			w.Assert(!e.told.Load(), "an element on a chain has been told")
+			w.Assert(!e.notified.Load(), "an element on a chain has been notified")
 			w.Assert(e.parker != nil, "an element on a chain has no owner")
 		}
 	}
@@ -186,7 +186,7 @@ var scenarios = []scenario{
 		w.Go("setter", func() { w.set(&w.x) })
 		w.Go("canceller", ctx.Cancel)
 	}},
-	{name: "cancel/watched", many: true, body: func(w *world) { // the second wait's parker is told by a watch
+	{name: "cancel/watched", many: true, body: func(w *world) { // a watch ends the second wait
 		ctx := w.NewContext()
 		ctx.Watchable = true
 		w.Go("waiter", func() { w.within(ctx, &w.x, 1); w.within(ctx, &w.x, 2) })
@@ -274,7 +274,7 @@ func explore(t *testing.T, s scenario, wake Wake) {
 }
 
 // Every schedule of goroutines that wait, signal and give up on one chain: none sleeps for ever,
-// none is told twice, and no element is left behind.
+// none is notified twice, and no element is left behind.
 func TestModelChains(t *testing.T) {
 	for _, s := range scenarios {
 		explore(t, s, Handed)

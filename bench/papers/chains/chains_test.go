@@ -100,8 +100,8 @@ func TestWhoGivesUpLeavesOthersWaiting(t *testing.T) {
 	})
 }
 
-// The steps of leaving a chain: the top restores what was there, and an element that has been told
-// flushes nothing.
+// The steps of leaving a chain: the top restores what was there, and an element that has been
+// notified flushes nothing.
 func TestLeavingDisturbsNoneWithoutNeed(t *testing.T) {
 	eachWake(t, func(t *testing.T, wake Wake) {
 		table, ctx := New(Config{Chains: 1, Wake: wake}), context.Background()
@@ -248,8 +248,8 @@ func TestMisuse(t *testing.T) {
 	require.Panics(t, func() { table.NewLocation(context.Background()) })
 	require.Panics(t, func() { _ = table.WaitDelegated(context.Background(), 0, nil) })
 	e := new(element)
-	e.told.Store(true)
-	require.PanicsWithValue(t, "chains: an element was told twice", func() { e.tell(News{}) })
+	e.notified.Store(true)
+	require.PanicsWithValue(t, "chains: an element was notified twice", func() { e.notify(News{}) })
 }
 
 // An element that was left behind is taken off when the location moves to another chain, and by
@@ -278,8 +278,8 @@ func TestLocationLeavesNothingBehind(t *testing.T) {
 	l.Close()
 }
 
-// A signaller may be slow to tell an element that it has taken off its chain: the location uses its
-// other element meanwhile.
+// A signaller may be slow to notify an element that it has taken off its chain: the location uses
+// its other element meanwhile.
 func TestLocationDoesNotWaitForItsOldElement(t *testing.T) {
 	table := New(Config{Chains: 2, Wake: Walked})
 	l := table.NewLocation(context.Background())
@@ -289,7 +289,7 @@ func TestLocationDoesNotWaitForItsOldElement(t *testing.T) {
 	go func() { pushed <- l.Wait(1) }()
 	require.NoError(t, locktest.Receive(t, pushed))
 	require.NotNil(t, table.chains[1].top.Load())
-	table.tell(slow, News{})
+	table.notify(slow, News{})
 	l.Close()
 	require.Nil(t, table.chains[1].top.Load())
 	require.Nil(t, l.old, "it has not been waited for at all")
@@ -311,13 +311,13 @@ func TestWaitsAllocateNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	eachWake(t, func(t *testing.T, wake Wake) {
 		table := New(Config{Chains: 1, Wake: wake, Sequences: true})
-		var n, told atomic.Int64
+		var n, notified atomic.Int64
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			for i := int64(1); i <= 602; i++ {
 				_ = table.WaitUntil(context.Background(), 0, func() bool { return n.Load() >= i })
-				told.Store(i)
+				notified.Store(i)
 			}
 		}()
 		i := int64(0)
@@ -328,7 +328,7 @@ func TestWaitsAllocateNothing(t *testing.T) {
 			i++
 			n.Store(i)
 			table.Signal(0)
-			for told.Load() < i {
+			for notified.Load() < i {
 				time.Sleep(time.Microsecond)
 			}
 		}
@@ -389,11 +389,11 @@ func (s *semaphore) post() {
 	}
 }
 
-// The signaller tells exactly those whose condition holds. The others keep their order. A waiter
-// that gives up is told, too, and no other with it.
+// The signaller notifies exactly those whose condition holds. The others keep their order. A waiter
+// that gives up is notified, too, and no other with it.
 func TestDelegatedWakesThoseItConcerns(t *testing.T) {
 	ctx := context.Background()
-	for _, told := range [][]bool{
+	for _, notified := range [][]bool{
 		{true},
 		{false},
 		{true, false, false},
@@ -408,7 +408,7 @@ func TestDelegatedWakesThoseItConcerns(t *testing.T) {
 			c := table.chain(1)
 			var es, kept []*element
 			var now atomic.Bool
-			for _, holds := range told {
+			for _, holds := range notified {
 				e := table.delegate(ctx, c, func() bool { return holds && now.Load() })
 				es = append(es, e)
 				if !holds {
@@ -417,14 +417,14 @@ func TestDelegatedWakesThoseItConcerns(t *testing.T) {
 			}
 			if leave {
 				for i, e := range es {
-					if told[i] {
+					if notified[i] {
 						require.False(t, table.expel(c, e), "the token comes")
 					}
 				}
 			} else {
 				table.Signal(1)
 				for e := c.top.Load(); e != nil; e = e.below {
-					require.False(t, e.told.Load(), "no goroutine's condition holds")
+					require.False(t, e.notified.Load(), "no goroutine's condition holds")
 				}
 				now.Store(true)
 				table.Signal(0)
@@ -433,13 +433,13 @@ func TestDelegatedWakesThoseItConcerns(t *testing.T) {
 			e := c.top.Load()
 			for _, k := range kept {
 				require.Same(t, k, e)
-				require.False(t, k.told.Load())
+				require.False(t, k.notified.Load())
 				e = e.below
 			}
 			require.Nil(t, e)
 			for i, e := range es {
-				require.Equal(t, told[i], e.told.Load())
-				if !told[i] {
+				require.Equal(t, notified[i], e.notified.Load())
+				if !notified[i] {
 					require.False(t, table.expel(c, e))
 				}
 				e.end(true)
@@ -449,7 +449,7 @@ func TestDelegatedWakesThoseItConcerns(t *testing.T) {
 	}
 }
 
-// A waiter that Delegated tells does not check again: its condition has held.
+// A waiter that Delegated notifies does not check again: its condition has held.
 func TestDelegatedAsksOnceForAWake(t *testing.T) {
 	table := New(Config{Chains: 1, Wake: Delegated})
 	var asked, yes atomic.Int64

@@ -12,7 +12,7 @@ import (
 //
 //	             detached                                                        put back
 //	chain -> | C | -> | B | -> | A |                              chain -> | C | -> | A |
-//	C.holds() no, B.holds() yes, A.holds() no; told: B
+//	C.holds() no, B.holds() yes, A.holds() no; notified: B
 //
 // Papers of the same authors propose it, and name a patent application of Oracle's:
 // ORA200224-US-NP, published as US20210311773A1 (Efficient Condition Variables via Delegated
@@ -31,12 +31,12 @@ import (
 // wake: here only a signaller takes elements off, all at once, and may put them back in another
 // order.)
 //
-//  1. Between the swap that detaches an element and its tell, or the push that puts it back,
-//     exactly one signaller has it. (TestModelChains under -race)
+//  1. Between the swap that detaches an element and its notification, or the push that puts it
+//     back, exactly one signaller has it. (TestModelChains under -race)
 //  2. A signaller reads the sequence, detaches, evaluates, puts back, and reads the sequence again.
 //     If it has moved, another signaller may have missed the elements that were put back, and the
 //     signaller evaluates all of them again. (TestModelChains/two of each)
-//  3. An owner that leaves says so in its element, and signals. Then it is told like one whose
+//  3. An owner that leaves says so in its element, and signals. Then it is notified like one whose
 //     condition has come true. (TestModelChains/cancel)
 //
 // Why no wake-up is lost: a goroutine makes a condition true, then adds to the sequence, then looks
@@ -82,7 +82,7 @@ func (t *Table) delegate(ctx context.Context, c *chain, holds func() bool) *elem
 	return e
 }
 
-// sift tells the elements of a chain whose condition holds, after the sequence has moved.
+// sift notifies the elements of a chain whose condition holds, after the sequence has moved.
 func (t *Table) sift(c *chain, n News) {
 	for c.top.Load() != nil { // A turn follows another's signal.
 		seq := c.seq.Load()
@@ -97,14 +97,14 @@ func (t *Table) sift(c *chain, n News) {
 	}
 }
 
-// detain tells the elements of a detached chain, except those with a condition that does not hold.
-// It links the latter in their order.
+// detain notifies the elements of a detached chain, except those with a condition that does not
+// hold. It links the latter in their order.
 func detain(e *element, n News) (first, last *element) {
 	for e != nil {
-		below := e.below // read first: once told, an element belongs to its owner
+		below := e.below // read first: once notified, an element belongs to its owner
 		switch {
 		case e.holds == nil || e.left.Load() || e.holds():
-			e.tell(n)
+			e.notify(n)
 		case first == nil:
 			first, last = e, e
 		default:
@@ -115,7 +115,7 @@ func detain(e *element, n News) (first, last *element) {
 	return first, last
 }
 
-// resign gets e told, whose owner gives up, by the caller or by another signaller.
+// resign gets e notified, whose owner gives up, by the caller or by another signaller.
 func (t *Table) resign(c *chain, e *element) {
 	e.left.Store(true)
 	t.count(c)

@@ -18,12 +18,13 @@ import "context"
 // chains.
 //
 // The owner does not wait at once for an element that was flushed: another goroutine may be about
-// to tell it. Two elements alternate, so that the next push does not wait (the papers' pipelining).
+// to notify it. Two elements alternate, so that the next push does not wait (the papers'
+// pipelining).
 //
 // Invariants:
 //
-//  1. At most one element, e, is on a chain. At most one other, old, has been told or is about to
-//     be. (TestModelLocation)
+//  1. At most one element, e, is on a chain. At most one other, old, has been notified or is about
+//     to be. (TestModelLocation)
 //  2. After Close nothing is on a chain. (TestModelLocation)
 //
 // Source: Listing 5. There the element belongs to the thread. Here it belongs to the location,
