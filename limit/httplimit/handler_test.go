@@ -5,17 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -133,34 +130,6 @@ func TestTenantsHaveShares(t *testing.T) {
 		before++
 	}
 	require.LessOrEqual(t, before, 3)
-}
-
-// The semaphore knows at which rate its line moves.
-func TestRetryAfterIsWhatTheLineLasts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := fixed(t, 1, semaphore.WithQueue(semaphore.Queue{MaxWaiting: 4}))
-		handler := httplimit.Handler(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-			time.Sleep(1500 * time.Millisecond)
-		}))
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
-		var all sync.WaitGroup
-		defer all.Wait()
-		for range 5 { // one is served and four wait
-			all.Go(func() {
-				for range 30 {
-					handler.ServeHTTP(httptest.NewRecorder(), r)
-				}
-			})
-		}
-		time.Sleep(100 * time.Second) // so that the rate is known
-		var refusal *semaphore.Refusal
-		require.ErrorAs(t, l.Semaphore().Acquire(t.Context(), 1), &refusal)
-		require.NotZero(t, refusal.RetryAfter)
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, r)
-		require.Equal(t, http.StatusServiceUnavailable, w.Code)
-		require.Equal(t, strconv.Itoa(int(math.Ceil(refusal.RetryAfter.Seconds()))), w.Header().Get("Retry-After"))
-	})
 }
 
 func TestAClientThatGoesLeavesTheLine(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -391,59 +390,4 @@ func TestTheErrorOfAResultIsTheContexts(t *testing.T) {
 		require.Equal(t, reason, err)
 		require.Equal(t, context.Canceled, got.Err)
 	})
-}
-
-// recorder is a controller that keeps the samples.
-type recorder struct{ samples []limit.Sample }
-
-func (*recorder) Limit() int64 { return 2 }
-
-func (r *recorder) Update(s limit.Sample) int64 {
-	r.samples = append(r.samples, s)
-	return 2
-}
-
-func TestTheEndOfAPermitFollowsFromTheResult(t *testing.T) {
-	events := http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}
-	for _, c := range []struct {
-		want string
-		r    httplimit.Result
-	}{
-		{"success", httplimit.Result{Status: 200}},
-		{"success", httplimit.Result{Status: 302}},
-		{"success", httplimit.Result{Status: 404}},
-		{"success", httplimit.Result{Status: 200, Header: http.Header{"Content-Type": {"text/html"}}}},
-		{"dropped", httplimit.Result{Status: 429}},
-		{"dropped", httplimit.Result{Status: 503}},
-		{"dropped", httplimit.Result{Status: 504}},
-		{"dropped", httplimit.Result{Err: context.DeadlineExceeded}},
-		{"dropped", httplimit.Result{Err: os.ErrDeadlineExceeded}},
-		{"dropped", httplimit.Result{Status: 200, Err: context.DeadlineExceeded}},
-		{"ignore", httplimit.Result{Status: 500}},
-		{"ignore", httplimit.Result{Status: 502}},
-		{"ignore", httplimit.Result{Status: 200, Err: context.Canceled}},
-		{"ignore", httplimit.Result{Status: 503, Err: context.Canceled}},
-		{"ignore", httplimit.Result{Err: io.ErrUnexpectedEOF}},
-		{"ignore", httplimit.Result{Status: 101}},
-		{"ignore", httplimit.Result{Status: 200, Header: http.Header{"Content-Type": {"Text/Event-Stream"}}}},
-		{"ignore", httplimit.Result{Status: 200, Header: events}},
-		{"ignore", httplimit.Result{Status: 200, Header: events, Err: context.DeadlineExceeded}},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			seen := new(recorder)
-			l := limit.New(semaphore.New(0), seen, limit.WithWindow(0, 1))
-			l.Start(0).Dropped() // opens a window, which is long enough then
-			time.Sleep(time.Hour)
-			p, ok := l.TryAcquire(1)
-			require.True(t, ok)
-			time.Sleep(time.Second)
-			httplimit.End(p, c.r)
-			require.Zero(t, l.InFlight())
-			got := "ignore"
-			if len(seen.samples) > 1 {
-				got = map[bool]string{true: "dropped", false: "success"}[seen.samples[1].Dropped]
-			}
-			require.Equal(t, c.want, got, "%+v", c.r)
-		})
-	}
 }
