@@ -76,7 +76,7 @@ func TestObservedWithoutAServer(t *testing.T) {
 	require.Empty(t, l.Holders)
 	require.Zero(t, l.Held()+l.Unknown)
 	close(d.done)
-	require.Empty(t, observedLock(t, "exports").Fleet.Blocks, "nobody tells any more")
+	require.Empty(t, observedLock(t, "exports").Fleet.Blocks, "nobody reports any more")
 }
 
 // All façades of a line are the same lock.

@@ -202,9 +202,9 @@ func TestAnOlderRenewalChangesNothing(t *testing.T) {
 	})
 }
 
-// Who only waits for Lost is told within a look at the clocks once the machine runs again, whatever
-// the process waits for meanwhile. A timer would stand still for as long as the machine did.
-func TestLostIsToldAfterASuspend(t *testing.T) {
+// A wait for Lost ends within a look at the clocks once the machine runs again, whatever the
+// process waits for meanwhile. A timer would stand still for as long as the machine did.
+func TestLostIsClosedAfterASuspend(t *testing.T) {
 	const ttl = 10 * time.Second
 	for name, before := range map[string]func(b *bubble, f *Fleet, c *memstore.Store){
 		"nothing is due": func(*bubble, *Fleet, *memstore.Store) {},

@@ -357,7 +357,7 @@ func TestServersThatGoBackAreNoticed(t *testing.T) {
 	}
 }
 
-// What was passed on before the feed knows that the servers have gone back tells nothing to a
+// What was passed on before the feed knows that the servers have gone back says nothing to a
 // driver that knows it, and what is passed on afterwards nothing to one that does not.
 func TestChangesOfAnotherHistoryWait(t *testing.T) {
 	d := alone(t, kindSemaphore, 4)

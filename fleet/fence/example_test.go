@@ -45,7 +45,7 @@ func ExampleGate() {
 func ExampleGate_Do() {
 	gate := fence.NewGate(2)
 	err := gate.Do(context.Background(), paused, 1, func(ctx context.Context) error {
-		// Another holder arrives. This one is told by its context.
+		// Another holder arrives. The context of this one ends.
 		_ = gate.Do(context.Background(), newer, 1, func(context.Context) error { return nil })
 		<-ctx.Done()
 		return context.Cause(ctx)

@@ -273,7 +273,7 @@ func aRefusalThatIsOverCountsNoMore(w *world) {
 	w.overlaps(f, a, apply)
 }
 
-// What a process is refused it is told for as long as it is, also if it does nothing.
+// Status reports a refusal for as long as it lasts, also if the process does nothing.
 func aRefusalEnds(w *world) {
 	f, x := w.disturbed(fleet.WithTTL(w.TTL))
 	x.deafen()

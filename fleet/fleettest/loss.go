@@ -110,7 +110,7 @@ func releaseAfterALoss(w *world) {
 	s.Release(4)
 }
 
-// A future that has told of a loss asks for nothing more before Release.
+// A future that has reported a loss asks for nothing more before Release.
 func aFutureAfterALoss(w *world) {
 	s := w.semaphore(w.join(), 1)
 	var f fleet.Future

@@ -105,7 +105,7 @@ func observedLocks(w *world) {
 	w.revoke(p)
 	w.lost(p)
 	w.noError(receive(w, got))
-	w.eventually(func() bool { return w.lockOf("there").Fleet.Losses == 1 }, "the loss is told")
+	w.eventually(func() bool { return w.lockOf("there").Fleet.Losses == 1 }, "the loss is counted")
 	w.equal(1, len(w.lockOf("there").Holders), "it is not released")
 	p.Release()
 	a.Release(3)

@@ -50,7 +50,7 @@ func (p *pair) failOver() {
 	require.NoError(p, err)
 }
 
-// A synchronous replica has all that anybody was told: what is held stays held.
+// A synchronous replica has all that was answered: what is held stays held.
 func TestASynchronousReplicaTakesOver(t *testing.T) {
 	p := withReplica(t, time.Minute)
 	p.exec("ALTER SYSTEM SET synchronous_standby_names = '*'")

@@ -145,7 +145,7 @@ func TestThereAreNoConnections(t *testing.T) {
 		return full() && w.count("SELECT count(*) FROM pg_stat_activity WHERE usename = 'worker'") == 0
 	}, "the others have all")
 	require.True(t, p.Valid())
-	p.Release() // which cannot be told
+	p.Release() // which the store does not learn
 	require.Empty(t, served)
 	for _, c := range others {
 		require.NoError(t, c.Close(w.ctx))
@@ -235,7 +235,7 @@ func TestTheQueueOfNotificationsIsReallyFull(t *testing.T) {
 	w.handsOn(fs)
 }
 
-// handsOn has permits go from one process to the next, of which only renewals tell.
+// handsOn has permits go from one process to the next, which only renewals show.
 func (w *world) handsOn(fs []*fleet.Fleet) {
 	w.Helper()
 	for i := range 6 {

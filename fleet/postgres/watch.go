@@ -40,8 +40,8 @@ const spread = 200 * time.Millisecond
 
 // Watch listens. It reads what has changed when it has begun, after each sign, when a lease may
 // have ended, and after a notification, unless that has all changes that follow what is known: then
-// there is nothing to read. So a notification that is lost delays what it would have told until the
-// next renewal of the process, which finds a newer revision.
+// there is nothing to read. So a notification that is lost delays what it would have brought until
+// the next renewal of the process, which finds a newer revision.
 func (s source) Watch(
 	ctx context.Context, after int64, signs <-chan struct{}, yield func(store.Update) bool,
 ) error {

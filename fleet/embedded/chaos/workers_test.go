@@ -198,7 +198,7 @@ func TestClocksJump(t *testing.T) {
 	r.finish(calm)
 }
 
-// Who deletes an entry takes permits away without a warning. The holder is told at once, but not
+// Who deletes an entry takes permits away without a warning. The holder notices at once, but not
 // before others have them.
 func TestOperator(t *testing.T) {
 	t.Parallel()

@@ -268,7 +268,7 @@ func ExampleFuture_task() {
 			if err := rt.Await(cx, &request); err != nil {
 				return 0, err
 			}
-			p := request.Permit() // tells of a loss, and has a token
+			p := request.Permit() // reports a loss, and has a token
 			defer p.Release()
 			return p.N(), rt.Sleep(cx, time.Millisecond)
 		}))

@@ -15,7 +15,7 @@ import (
 
 // While processes run, the server is stopped, and goes on from a copy of its disk that is older, or
 // from an empty one. What was held is lost. Who waits is served, asks no more than he has to, and
-// is told that tokens are less than they were.
+// learns that tokens are less than they were.
 func TestAnOlderRevision(t *testing.T) {
 	t.Parallel()
 	const ttl = 2 * time.Second
@@ -79,7 +79,7 @@ func TestAnOlderRevision(t *testing.T) {
 			w.eventually(func() bool {
 				all, err = one.Status(w.ctx)
 				return err == nil && all[0].Back != nil
-			}, "both are told")
+			}, "both know")
 			for all[0].Back != nil { // until tokens are what they were
 				_, err = w.client.Put(w.ctx, "elsewhere", "")
 				require.NoError(t, err)

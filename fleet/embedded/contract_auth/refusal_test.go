@@ -34,7 +34,7 @@ const (
 	read  = clientv3.PermissionType(clientv3.PermRead)
 )
 
-// Whoever waits for what etcd refuses is told so, with etcd's error. What is held stays held, and
+// A wait for what etcd refuses ends with etcd's error. What is held stays held, and
 // once etcd allows it again all goes on.
 func TestRefusedRequestsEnd(t *testing.T) {
 	t.Parallel()
@@ -90,7 +90,7 @@ func TestRefusedRequestsEnd(t *testing.T) {
 	}
 }
 
-// What cannot be returned because etcd refuses it does not keep Close, and Status tells.
+// What cannot be returned because etcd refuses it does not keep Close, and Status reports it.
 func TestRefusedReturns(t *testing.T) {
 	t.Parallel()
 	s, root := server(t)

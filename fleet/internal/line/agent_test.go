@@ -413,7 +413,7 @@ func TestTheEnd(t *testing.T) {
 	require.False(t, a.Done(), "an entry is left")
 	a.See(7, 1, Entry{Key: key(8, 0)})
 	require.EqualValues(t, 0, l.held)
-	require.EqualValues(t, 0, l.rev, "no block is told of")
+	require.EqualValues(t, 0, l.rev, "no block is reported")
 	txn, _ := a.Plan(1)
 	require.Equal(t, []Op{op(7, 0, 6, 0)}, txn.Ops)
 	a.See(8, 2, Entry{Key: key(7, 0)})

@@ -234,7 +234,7 @@ func TestModelProcesses(t *testing.T) {
 	}
 }
 
-// A loss at any moment: nothing is granted that begins afterwards, who waits is told, and nothing
+// A loss at any moment: nothing is granted that begins afterwards, waits end, and nothing
 // is held at the end.
 func TestModelLoss(t *testing.T) {
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {

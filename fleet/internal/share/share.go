@@ -95,13 +95,13 @@ func (s *Share) sleep(l waiter.Limit, n int64) error {
 	kept := false
 	defer func() {
 		if !kept { // even if the context of l, of a foreign type, panics
-			s.tell(onWait) // the agent may have asked for more than is wanted now
-			s.tellFree()   // and a grant may have come too late
+			s.ring(onWait) // the agent may have asked for more than is wanted now
+			s.ringFree()   // and a grant may have come too late
 		}
 	}()
 	p, err := s.permits().BeginUntil(l, n)
 	if p != nil {
-		s.tell(onWait)
+		s.ring(onWait)
 		p.Sleeper().SleepInline()
 		err = s.permits().EndUntil(l, p)
 	}
@@ -115,19 +115,19 @@ func (s *Share) Release(n int64) bool {
 	if (!s.e.Returns(o, n) || !s.e.Give(o, n)) && !s.permits().Release(n) {
 		return false
 	}
-	s.tellFree()
+	s.ringFree()
 	return true
 }
 
-// tellFree rings for the driver after permits have been given back, if that needs it.
-func (s *Share) tellFree() {
-	if told := s.attention.Load(); told&onDebt != 0 || told&onIdle != 0 && s.permits().Available() > 0 {
+// ringFree rings for the driver after permits have been given back, if that needs it.
+func (s *Share) ringFree() {
+	if on := s.attention.Load(); on&onDebt != 0 || on&onIdle != 0 && s.permits().Available() > 0 {
 		s.bell.Ring()
 	}
 }
 
-// tell rings for the driver, if the event needs it.
-func (s *Share) tell(event uint32) {
+// ring rings for the driver, if the event needs it.
+func (s *Share) ring(event uint32) {
 	if s.attention.Load()&event != 0 {
 		s.bell.Ring()
 	}
@@ -172,28 +172,28 @@ func (s *Share) Waiting() int { return s.e.Waiting() }
 // Plan has the agent of s decide, after it has learned what has happened.
 func (s *Share) Plan(a *line.Agent, now int64) (txn *line.Txn, wake int64) {
 	for {
-		told := attention(a)
-		s.attention.Store(told) // before the look at the engine
+		events := attention(a)
+		s.attention.Store(events) // before the look at the engine
 		txn, wake = a.Plan(now)
-		if after := attention(a); txn != nil || after&^told == 0 {
+		if after := attention(a); txn != nil || after&^events == 0 {
 			s.attention.Store(after)
 			return txn, wake
 		}
 	}
 }
 
-func attention(a *line.Agent) (told uint32) {
+func attention(a *line.Agent) (events uint32) {
 	waits, idle, debt := a.Attention()
 	if waits {
-		told |= onWait
+		events |= onWait
 	}
 	if idle {
-		told |= onIdle
+		events |= onIdle
 	}
 	if debt {
-		told |= onDebt
+		events |= onDebt
 	}
-	return told
+	return events
 }
 
 // A Share is the [line.Local] of its agent.
@@ -219,7 +219,7 @@ func (s *Share) Bound(n int64) { s.permits().Bound(n) }
 func (s *Share) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	o := s.permits().Start(w, waker)
 	if o == waiter.Pending {
-		s.tell(onWait)
+		s.ring(onWait)
 	}
 	return o
 }
@@ -227,7 +227,7 @@ func (s *Share) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 // Unlink implements [waiter.Line].
 func (s *Share) Unlink(w *waiter.Waiter) bool {
 	ok := s.permits().Unlink(w)
-	s.tell(onWait)
+	s.ring(onWait)
 	return ok
 }
 

@@ -69,7 +69,7 @@ func TestAnObservedShareIsAShare(t *testing.T) {
 	require.True(t, s.Release(1))
 	s.Observe(true)
 	require.True(t, s.IsObserved())
-	require.False(t, s.Try(1), "nobody would be told")
+	require.False(t, s.Try(1), "nobody would notice")
 	require.True(t, s.TryObserved(1))
 	require.NoError(t, s.Wait(waiter.After(time.Minute), 1))
 	require.False(t, s.TryObserved(1))
@@ -87,7 +87,7 @@ func TestAnObservedShareIsAShare(t *testing.T) {
 	require.False(t, s.Release(3), "fewer are held")
 
 	wait()
-	*valid = false // a loss that the share is told of later
+	*valid = false // a loss that the share learns of later
 	require.True(t, s.Release(1))
 	require.True(t, errors.Is(<-got, waiter.ErrClosed))
 	require.False(t, s.TryObserved(1))

@@ -162,8 +162,8 @@ func (w *world) perEntry() int64 {
 	return w.tenure*102/100 + int64(w.Hold+w.Look+5*w.Delay) + 10
 }
 
-// turn is told of each entry that begins to hold: no later than the sum of what the entries before
-// it may take.
+// turn is called for each entry that begins to hold: no later than the sum of what the entries
+// before it may take.
 func (w *world) turn(e *entry) {
 	if !w.prompt() {
 		return

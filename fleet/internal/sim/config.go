@@ -23,7 +23,7 @@ type Config struct {
 	Think  time.Duration // the longest, between a release and the next request
 	Steady bool          // every hold and every pause between has its full length
 	TTL    time.Duration
-	Look   time.Duration // the longest until a driver looks at what it is told
+	Look   time.Duration // the longest until a driver looks at what has happened
 	Delay  time.Duration // the longest of a message, one way, unless it is late
 	TxnOps int           // operations that a transaction may have; 0: etcd's default
 	Lean   bool          // nothing idle is kept

@@ -98,7 +98,7 @@ var planted = []struct{ name, kind, file, from, to string }{
 		"\tt.drive()\n\tif p.cur == t {\n", "\tt.drive()\n\tt.revoke()\n\tif p.cur == t {\n",
 	},
 	{
-		"a release that pays a debt is not told", "prompt", "process.go",
+		"a release that pays a debt wakes nobody", "prompt", "process.go",
 		"debt || idle && e.size > e.held", "debt && false || idle && e.size > e.held",
 	},
 	{

@@ -316,7 +316,7 @@ type tenancy struct {
 	lost     bool
 	tampered bool
 	wake     int64 // when it is to plan
-	told     bool  // it will look
+	rung     bool  // it will look
 	busy     bool  // a transaction is under way
 	granted  int64 // when the newest block was seen
 }
@@ -573,22 +573,22 @@ const (
 	afterRefusal = 100 * time.Millisecond
 )
 
-// refused is called when the server says no to the transaction. tell tells the agent, after a read.
-func (t *tenancy) refused(wait time.Duration, asked int64, tell func()) {
+// refused is called when the server says no to the transaction. The agent notes it after a read.
+func (t *tenancy) refused(wait time.Duration, asked int64, note func()) {
 	p := t.p
 	p.w.log("process %d: refused", p.id)
 	p.in(int64(wait), func() {
-		p.read(func(s line.State, _ int) { t.answered(s, asked, tell) })
+		p.read(func(s line.State, _ int) { t.answered(s, asked, note) })
 	})
 }
 
-func (t *tenancy) answered(s line.State, asked int64, tell func()) {
+func (t *tenancy) answered(s line.State, asked int64, note func()) {
 	if t.valid() {
 		t.p.goBack(s, asked)
 	}
 	t.act(func() {
 		t.agent.Learn(s, t.p.clock())
-		tell()
+		note()
 		t.busy = false
 	})
 }
@@ -630,12 +630,12 @@ func (p *process) request(r *request) {
 		return
 	}
 	if t.engine.acquire(r) {
-		p.tell(&t.engine)
+		p.ring(&t.engine)
 	}
 }
 
-// tell tells the driver that a request begins or ceases to wait, if it wants to know.
-func (p *process) tell(e *engine) {
+// ring wakes the driver because a request begins or ceases to wait, if it wants to know.
+func (p *process) ring(e *engine) {
 	if t := p.of(e); t != nil {
 		if waits, _, _ := t.agent.Attention(); waits {
 			t.look()
@@ -643,8 +643,8 @@ func (p *process) tell(e *engine) {
 	}
 }
 
-// tellOfRelease tells the driver of a release, if it wants to know.
-func (p *process) tellOfRelease(e *engine) {
+// ringForRelease wakes the driver after a release, if it wants to know.
+func (p *process) ringForRelease(e *engine) {
 	if t := p.of(e); t != nil {
 		if _, idle, debt := t.agent.Attention(); debt || idle && e.size > e.held {
 			t.look()
@@ -661,12 +661,12 @@ func (p *process) of(e *engine) (of *tenancy) {
 	return of
 }
 
-// look has the driver look soon. What it is told until then is looked at together.
+// look has the driver look soon. What happens until then is looked at together.
 func (t *tenancy) look() {
-	if !t.told {
-		t.told = true
+	if !t.rung {
+		t.rung = true
 		t.p.at(t.p.w.upTo(t.p.w.Look), func() {
-			t.told = false
+			t.rung = false
 			t.act(func() {})
 		})
 	}

@@ -139,7 +139,7 @@ func (s *store) end(lease int64) bool {
 	return true
 }
 
-// settle brings up to date who holds, and tells turn about each entry that begins to.
+// settle brings up to date who holds, and calls turn for each entry that begins to.
 func (s *store) settle(turn func(e *entry)) {
 	var sum int64
 	for i := range s.entries {

@@ -51,7 +51,7 @@ func (g *worker) cancel(r *request) {
 		p.pending = slices.Delete(p.pending, i, i+1)
 	} else {
 		r.engine.cancel(r)
-		p.tell(r.engine)
+		p.ring(r.engine)
 	}
 	g.fail()
 }
@@ -100,7 +100,7 @@ func (g *worker) release() {
 		w.log("process %d: %d releases", g.p.id, g.id)
 	}
 	r.engine.release(r.n)
-	g.p.tellOfRelease(r.engine)
+	g.p.ringForRelease(r.engine)
 	if len(g.p.workers) > 0 {
 		g.think()
 	}

@@ -82,7 +82,7 @@ func (s *show) drawChart(w io.Writer) (end func()) {
 	var bars []*mpb.Bar
 	for i := range s.crew {
 		held := func() int64 { return s.ledger.held(len(s.crew))[i] }
-		// The library asks for the state when it draws: so nothing has to be told to it.
+		// The library asks for the state when it draws: so nobody has to pass it on.
 		style := mpb.BarStyle().Lbound("").Filler("█").Tip("█").Padding("·").Rbound("").Build()
 		filler := mpb.BarFillerFunc(func(w io.Writer, d decor.Statistics) error {
 			d.Current, d.Total = held(), permits

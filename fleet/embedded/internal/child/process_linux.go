@@ -19,7 +19,7 @@ func awaitStop(pid int) error {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
 		switch {
-		case errors.Is(err, unix.ECHILD): // it has ended, and its end was told already
+		case errors.Is(err, unix.ECHILD): // it has ended, and its end was reported already
 			return nil
 		case !errors.Is(err, unix.EINTR):
 			return err
