@@ -484,8 +484,8 @@ func (d *Deadlock) youngest() (t time.Time) {
 
 // A detector finds deadlocks in consecutive snapshots, and each once.
 type detector struct {
-	before *Snapshot
-	told   map[uint64]trust // the waits of reported deadlocks: how they were reported
+	before   *Snapshot
+	reported map[uint64]trust // the waits of reported deadlocks: how they were reported
 }
 
 // next returns the deadlocks that stand in now and in the last snapshot, and what looks like one
@@ -517,27 +517,27 @@ func (d *detector) next(now *Snapshot, patience time.Duration) (certain, possibl
 // same knot.
 func (d *detector) news(c *Deadlock, as trust) bool {
 	for i := range c.Waits {
-		if d.told[c.Waits[i].Waiter.ID] >= as {
+		if d.reported[c.Waits[i].Waiter.ID] >= as {
 			return false
 		}
 	}
 	for i := range c.Waits {
-		d.told[c.Waits[i].Waiter.ID] = as
+		d.reported[c.Waits[i].Waiter.ID] = as
 	}
 	return true
 }
 
 // forget drops the waits that have ended.
 func (d *detector) forget(now *Snapshot) {
-	old := d.told
-	d.told = map[uint64]trust{}
+	old := d.reported
+	d.reported = map[uint64]trust{}
 	if len(old) == 0 {
 		return
 	}
 	for i := range now.Locks {
 		for _, w := range now.Locks[i].Waiters {
 			if t, ok := old[w.ID]; ok {
-				d.told[w.ID] = t
+				d.reported[w.ID] = t
 			}
 		}
 	}

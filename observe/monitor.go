@@ -81,7 +81,7 @@ func (m *monitor) settle() {
 func (m *monitor) look(c *Config) bool {
 	m.looking.Lock()
 	defer m.looking.Unlock()
-	told := records.TakeNestings() // first, so that the snapshot has their locks
+	nestings := records.TakeNestings() // first, so that the snapshot has their locks
 	now := readLocks()
 	takeLeaks()
 	past.add(now)
@@ -89,7 +89,7 @@ func (m *monitor) look(c *Config) bool {
 		m.sight = sight{}
 		return false
 	}
-	m.sight.look(now, told, c)
+	m.sight.look(now, nestings, c)
 	past.add(now)
 	m.looks.Add(1)
 	return true
@@ -152,7 +152,7 @@ type sight struct {
 
 // look reports what a snapshot shows that the last ones did not, and what the locks had reported
 // before it was taken.
-func (s *sight) look(now *Snapshot, told []records.Nesting, c *Config) {
+func (s *sight) look(now *Snapshot, nestings []records.Nesting, c *Config) {
 	patience := c.LongWait
 	if patience < 0 {
 		patience = never
@@ -160,20 +160,20 @@ func (s *sight) look(now *Snapshot, told []records.Nesting, c *Config) {
 	certain, possible := s.detector.next(now, patience)
 	s.forgetDead(now)
 	for _, d := range certain {
-		reports.deadlocks.tell(d)
+		reports.deadlocks.report(d)
 		for i := range d.Waits {
 			s.dead[d.Waits[i].LockID] = true
 		}
 	}
 	for _, d := range possible {
-		reports.suspicions.tell(d.suspicion())
+		reports.suspicions.report(d.suspicion())
 	}
 	if s.before == nil {
 		s.before = now
 	}
-	for _, x := range s.suspect.next(s.before, now, told, c) {
+	for _, x := range s.suspect.next(s.before, now, nestings, c) {
 		if !s.repeats(&x) {
-			reports.suspicions.tell(x)
+			reports.suspicions.report(x)
 		}
 	}
 	s.before = now
@@ -214,7 +214,7 @@ func takeLeaks() {
 		if name == "" {
 			name = place(l.Place)
 		}
-		reports.leaks.tell(Leak{
+		reports.leaks.report(Leak{
 			At: records.Wall(l.At), LockID: l.LockID, Lock: name, Kind: l.What, Permits: l.Permits,
 			Agent: agentOf(&l.Agent), Since: records.Wall(l.Since), Stack: l.Stack.PCs(), Returned: l.Returned,
 			Size: l.Size, Owned: l.Owned,

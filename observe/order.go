@@ -26,9 +26,9 @@ import (
 //
 // The memory is bounded: the pairs that were seen first are forgotten.
 type lockOrder struct {
-	pairs map[pair][]nesting
-	known []pair // those in pairs, the first seen first
-	told  map[pair]bool
+	pairs    map[pair][]nesting
+	known    []pair // those in pairs, the first seen first
+	reported map[pair]bool
 }
 
 // The most pairs, and ways in which each was seen.
@@ -85,7 +85,7 @@ func (a *nesting) inverts(b *nesting) bool {
 
 // look adds what a snapshot shows, and what the locks have reported since the last one, and returns
 // the inversions that are new.
-func (o *lockOrder) look(now *Snapshot, told []records.Nesting) (found []Suspicion) {
+func (o *lockOrder) look(now *Snapshot, nestings []records.Nesting) (found []Suspicion) {
 	add := func(n nesting) {
 		s, ok := o.add(n)
 		if !ok && n.together {
@@ -97,23 +97,23 @@ func (o *lockOrder) look(now *Snapshot, told []records.Nesting) (found []Suspici
 			found = append(found, s)
 		}
 	}
-	o.fromTold(now, told, add)
+	o.fromNestings(now, nestings, add)
 	o.fromWaits(now, add)
 	slices.SortFunc(found, func(a, b Suspicion) int { return cmp.Compare(a.LockID, b.LockID) })
 	return found
 }
 
-// fromTold adds what has been acquired while something else was held.
-func (o *lockOrder) fromTold(now *Snapshot, told []records.Nesting, add func(nesting)) {
-	if len(told) == 0 {
+// fromNestings adds what has been acquired while something else was held.
+func (o *lockOrder) fromNestings(now *Snapshot, nestings []records.Nesting, add func(nesting)) {
+	if len(nestings) == 0 {
 		return
 	}
 	locks := make(map[uint64]*Lock, len(now.Locks))
 	for i := range now.Locks {
 		locks[now.Locks[i].ID] = &now.Locks[i]
 	}
-	for i := range told {
-		t := &told[i]
+	for i := range nestings {
+		t := &nestings[i]
 		held, wanted := locks[t.Held.LockID], locks[t.Wanted.LockID]
 		if held == nil || wanted == nil || tried(t.Wanted.Stack.PCs()) || !sure(held, t.Held.Stack.PCs()) {
 			continue
@@ -238,13 +238,13 @@ func (o *lockOrder) add(n nesting) (s Suspicion, ok bool) {
 		return s, false
 	}
 	o.remember(p, n)
-	if o.told[p] || o.told[back] {
+	if o.reported[p] || o.reported[back] {
 		return s, false
 	}
 	for i := range o.pairs[back] {
 		b := &o.pairs[back][i]
 		if n.inverts(b) {
-			o.told[p] = true
+			o.reported[p] = true
 			return Suspicion{
 				Why: Inversion, LockID: n.held.id, Lock: n.held.name, inner: n.wanted.id,
 				Text:   fmt.Sprintf("%s before %s, and the reverse elsewhere", n.held.name, n.wanted.name),
@@ -257,13 +257,13 @@ func (o *lockOrder) add(n nesting) (s Suspicion, ok bool) {
 
 func (o *lockOrder) remember(p pair, n nesting) {
 	if o.pairs == nil {
-		o.pairs, o.told = map[pair][]nesting{}, map[pair]bool{}
+		o.pairs, o.reported = map[pair][]nesting{}, map[pair]bool{}
 	}
 	seen, known := o.pairs[p]
 	if !known {
 		if len(o.known) == maxPairs {
 			delete(o.pairs, o.known[0])
-			delete(o.told, o.known[0])
+			delete(o.reported, o.known[0])
 			o.known = o.known[1:]
 		}
 		o.known = append(o.known, p)

@@ -337,7 +337,7 @@ func suspicionRows(all []suspicionView) (rows []suspicionRow) {
 		r := suspicionRow{
 			suspicionView: s, What: upper(s.what()), When: s.when(), Line: s.line(),
 		}
-		for i, stack := range s.Stacks[:min(len(s.Stacks), maxTold)] {
+		for i, stack := range s.Stacks[:min(len(s.Stacks), maxShown)] {
 			r.Shown = append(r.Shown, shownStack{s.alike(i), stack})
 		}
 		if len(s.Stacks) > 0 {
@@ -403,7 +403,7 @@ func (v *view) blockedRow(b Blocked) blockedRow {
 		},
 		LockID: b.LockID, Lock: withKey(v.name(b.LockID, b.Lock, b.Kind), b.Waiter.Key),
 	}
-	for _, h := range b.Holders[:min(len(b.Holders), maxTold)] {
+	for _, h := range b.Holders[:min(len(b.Holders), maxShown)] {
 		r.Holders = append(r.Holders, personRow{
 			fmt.Sprintf("hold-%d", h.ID), h.Agent.String(),
 			h.Agent.labels(), since(v.At, h.Since), h.Stack,

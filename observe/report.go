@@ -57,8 +57,8 @@ func (o *outlet[T]) add(handle func(T)) (stop func()) {
 	}
 }
 
-// tell keeps a report and passes it to the handlers.
-func (o *outlet[T]) tell(report T) {
+// report keeps a report and passes it to the handlers.
+func (o *outlet[T]) report(report T) {
 	o.mu.Lock()
 	if len(o.kept) == maxKept {
 		o.kept = o.kept[1:]
@@ -68,7 +68,7 @@ func (o *outlet[T]) tell(report T) {
 	handlers := o.handlers
 	o.mu.Unlock()
 	for _, h := range handlers {
-		if !h.tell(report) {
+		if !h.add(report) {
 			o.drop(1)
 		}
 	}
@@ -97,8 +97,8 @@ type listener[T any] struct {
 	busy  bool // the goroutine exists; guarded by mu
 }
 
-// tell queues a report, and reports false if there are too many.
-func (h *listener[T]) tell(report T) bool {
+// add queues a report, and reports false if there are too many.
+func (h *listener[T]) add(report T) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.queue) == maxBehind {

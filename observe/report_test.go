@@ -16,12 +16,12 @@ func TestHandlersGetEachReport(t *testing.T) {
 	var sum, other atomic.Int64
 	stop := o.add(func(i int) { sum.Add(int64(i)) })
 	o.add(func(i int) { other.Add(int64(i)) })
-	o.tell(1)
-	o.tell(2)
+	o.report(1)
+	o.report(2)
 	locktest.Eventually(t, "all reports", func() bool { return sum.Load() == 3 && other.Load() == 3 })
 	stop()
 	stop()
-	o.tell(4)
+	o.report(4)
 	locktest.Eventually(t, "all reports", func() bool { return other.Load() == 7 })
 	assert.EqualValues(t, 3, sum.Load())
 	kept, dropped := o.read()
@@ -37,11 +37,11 @@ func TestHandlersThatBlockStopNobody(t *testing.T) {
 	hold := make(chan struct{})
 	o.add(func(int) { blocked.Add(1); <-hold })
 	o.add(func(int) { n.Add(1) })
-	o.tell(0)
+	o.report(0)
 	locktest.Eventually(t, "all reports", func() bool { return blocked.Load() == 1 })
 	const all = maxBehind + 10
 	for i := range int64(all) {
-		o.tell(int(i))
+		o.report(int(i))
 		locktest.Eventually(t, "all reports", func() bool { return n.Load() == i+2 })
 	}
 	_, dropped := o.read()
@@ -62,7 +62,7 @@ func TestHandlersMayPanic(t *testing.T) {
 		panic("on purpose")
 	})
 	for i := range 4 {
-		o.tell(i)
+		o.report(i)
 	}
 	locktest.Eventually(t, "all reports", func() bool { return sum.Load() == 6 })
 }
@@ -70,7 +70,7 @@ func TestHandlersMayPanic(t *testing.T) {
 func TestReportsAreBounded(t *testing.T) {
 	var o outlet[int]
 	for i := range maxKept + 5 {
-		o.tell(i)
+		o.report(i)
 	}
 	kept, dropped := o.read()
 	require.Len(t, kept, maxKept)

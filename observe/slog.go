@@ -43,7 +43,7 @@ func (d Deadlock) LogValue() slog.Value {
 		var line strings.Builder
 		fmt.Fprintf(&line, "%s waits for %s at %s", b.Waiter.Agent, withKey(lockName(b.LockID, b.Lock, b.Kind),
 			b.Waiter.Key), at(b.Waiter.Stack))
-		for _, h := range b.Holders[:min(len(b.Holders), maxTold)] {
+		for _, h := range b.Holders[:min(len(b.Holders), maxShown)] {
 			fmt.Fprintf(&line, ", held by %s since %s", h.Agent, at(h.Stack))
 		}
 		attrs = append(attrs, slog.String(fmt.Sprintf("wait%d", i+1), line.String()))

@@ -13,10 +13,10 @@ import (
 // are reported when the threshold has passed again. So a lock that is always slow does not fill a
 // log.
 type suspect struct {
-	told  map[subject]bool      // what was reported, as long as it lasts
-	old   map[subject]bool      // reported at the last look
-	last  map[subject]time.Time // when the waits or holds of a lock were reported
-	order lockOrder
+	reported map[subject]bool      // what was reported, as long as it lasts
+	old      map[subject]bool      // reported at the last look
+	last     map[subject]time.Time // when the waits or holds of a lock were reported
+	order    lockOrder
 }
 
 // A subject is what a suspicion is of: a wait, a hold, a task or a lock.
@@ -32,8 +32,8 @@ const (
 
 // next returns the suspicions from two consecutive snapshots, and from what the locks have reported
 // between them.
-func (s *suspect) next(before, now *Snapshot, told []records.Nesting, c *Config) (all []Suspicion) {
-	s.old, s.told = s.told, make(map[subject]bool, len(s.told))
+func (s *suspect) next(before, now *Snapshot, nestings []records.Nesting, c *Config) (all []Suspicion) {
+	s.old, s.reported = s.reported, make(map[subject]bool, len(s.reported))
 	if s.last == nil {
 		s.last = map[subject]time.Time{}
 	}
@@ -64,12 +64,12 @@ func (s *suspect) next(before, now *Snapshot, told []records.Nesting, c *Config)
 		}
 	}
 	all = s.tasks(all, before, now, c)
-	return append(all, s.order.look(now, told)...)
+	return append(all, s.order.look(now, nestings)...)
 }
 
 // isNew reports whether x, which lasts, has not been reported, and marks it.
 func (s *suspect) isNew(x subject) bool {
-	s.told[x] = true
+	s.reported[x] = true
 	return !s.old[x]
 }
 

@@ -53,7 +53,7 @@ func TestLongWaitsAndHoldsAreToldOnce(t *testing.T) {
 	assert.Len(t, all[0].Stacks, 1, "equal ones are one")
 	assert.Equal(t, []int{2}, all[0].Alike)
 	assert.Empty(t, next(12*time.Second))
-	assert.Empty(t, next(20*time.Second), "those were told")
+	assert.Empty(t, next(20*time.Second), "those were reported")
 
 	all = next(25 * time.Second)
 	require.Len(t, all, 1)
@@ -69,7 +69,7 @@ func TestLongWaitsAndHoldsAreToldOnce(t *testing.T) {
 	c.clear()
 	assert.Empty(t, next(2*time.Hour))
 	assert.Empty(t, s.last)
-	assert.Empty(t, s.told)
+	assert.Empty(t, s.reported)
 }
 
 // Waits at one place are one stack, with their number, in the text and on the page.
@@ -275,7 +275,7 @@ func TestOrderIsBounded(t *testing.T) {
 		o.add(nesting{agent: who{goroutine: i}, held: at(1 << 40), wanted: at(1<<40 + 1)})
 	}
 	assert.LessOrEqual(t, len(o.pairs), maxPairs)
-	assert.LessOrEqual(t, len(o.told), maxPairs)
+	assert.LessOrEqual(t, len(o.reported), maxPairs)
 	assert.LessOrEqual(t, len(o.known), maxPairs)
 	for p, n := range o.pairs {
 		assert.LessOrEqual(t, len(n), maxNestings, p)

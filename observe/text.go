@@ -204,11 +204,11 @@ func (v *view) textDeadlocks(p *printer) {
 			p.line("  %s has waited %s for %q, at", b.Waiter.Agent, span(since(v.At, b.Waiter.Since)),
 				withKey(v.name(b.LockID, b.Lock, b.Kind), b.Waiter.Key))
 			p.textStack("      ", b.Waiter.Stack)
-			for _, h := range b.Holders[:min(len(b.Holders), maxTold)] {
+			for _, h := range b.Holders[:min(len(b.Holders), maxShown)] {
 				p.line("    which %s has held for %s, since", h.Agent, span(since(v.At, h.Since)))
 				p.textStack("      ", h.Stack)
 			}
-			p.more("    ", len(b.Holders)-maxTold, "holder")
+			p.more("    ", len(b.Holders)-maxShown, "holder")
 		}
 		p.more("  ", len(d.Waits)-maxWaits, "wait")
 		for _, s := range d.Suspicions[:min(len(d.Suspicions), maxReports)] {
@@ -290,7 +290,7 @@ func (p *printer) suspicion(indent, title string, s suspicionView) {
 	const brief = 4 // calls: there may be many suspicions, and the locks come below them
 	p.wrap(indent, indent+"  ", fmt.Sprintf("%s%s, %s: %s", title, s.what(), s.when(), s.line()))
 	indent += "    "
-	for i, stack := range s.Stacks[:min(len(s.Stacks), maxTold)] {
+	for i, stack := range s.Stacks[:min(len(s.Stacks), maxShown)] {
 		if i > 0 {
 			p.line("%s--", indent)
 		}

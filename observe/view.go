@@ -19,7 +19,7 @@ const (
 	maxTasks   = 200
 	maxReports = 20 // deadlocks, and different leaks and suspicions
 	maxWaits   = 12 // of one deadlock
-	maxTold    = 4  // holders of one wait, stacks of one suspicion
+	maxShown   = 4  // holders of one wait, stacks of one suspicion
 	maxBlocks  = 20 // of a fleet's lock
 )
 
@@ -151,7 +151,7 @@ func (v *view) addReports(s *Snapshot, waits map[uint64]bool) {
 		}
 	}
 	for _, d := range s.Deadlocks {
-		if slices.ContainsFunc(d.Waits, func(b Blocked) bool { return !waits[b.Waiter.ID] && v.told(b.LockID) }) {
+		if slices.ContainsFunc(d.Waits, func(b Blocked) bool { return !waits[b.Waiter.ID] && v.complete(b.LockID) }) {
 			v.Over++
 			continue
 		}
@@ -234,8 +234,8 @@ func distinct(all []Stack) (some []Stack) {
 	return some
 }
 
-// told reports whether the waiters of a lock are in the snapshot, so that a missing one is gone.
-func (v *view) told(id uint64) bool {
+// complete reports whether the waiters of a lock are in the snapshot: a missing one is gone then.
+func (v *view) complete(id uint64) bool {
 	l := v.byID[id]
 	return l == nil || (l.Level == LevelHolders && len(l.Waiters) >= l.Waiting)
 }

@@ -262,7 +262,7 @@ func (ex *Executor) Shutdown(ctx context.Context) error {
 	if !errors.Is(err, ErrStuck) {
 		kind.Ended(ex)
 	}
-	return ex.panics.tell(err)
+	return ex.panics.join(err)
 }
 
 func (ex *scheduler) shutdown(ctx context.Context) error {

@@ -599,7 +599,7 @@ var tierOne = []experiment{
 			l.Assert(ok, "no panic")
 		})
 		l.finish()
-		x.Assert(l.ex.panics.tell(nil) == nil, "it is not known that it was asked for")
+		x.Assert(l.ex.panics.join(nil) == nil, "it is not known that it was asked for")
 	}, 0},
 	{"shutdown/against a spawn", func(x *interleave.Run) { // a task is refused, or waited for
 		l := newLab(x, 1)

@@ -73,8 +73,8 @@ func (p *panics) ended(e *PanicError, task string, waits int) {
 func (p *panics) gone(e *PanicError) {
 	p.mu.Lock()
 	e.waits--
-	tell := e.waits == 0 && !e.asked
-	if tell {
+	last := e.waits == 0 && !e.asked
+	if last {
 		e.counted = true
 		p.unasked++
 		if p.one == nil {
@@ -82,7 +82,7 @@ func (p *panics) gone(e *PanicError) {
 		}
 	}
 	p.mu.Unlock()
-	if tell {
+	if last {
 		p.call(e)
 	}
 }
@@ -170,8 +170,8 @@ func (p *panics) last() (n uint64, last []agents.Panic) {
 	return n, last
 }
 
-// tell adds the panics that no goroutine has asked for to the error of a Shutdown.
-func (p *panics) tell(err error) error {
+// join adds the panics that no goroutine has asked for to the error of a Shutdown.
+func (p *panics) join(err error) error {
 	p.mu.Lock()
 	u := unaskedError{p.unasked, p.one}
 	p.mu.Unlock()

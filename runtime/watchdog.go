@@ -196,7 +196,7 @@ func (wd *watchdog) suspects() (all []overdue, again bool) {
 		p := &wd.polls[i]
 		if d := now.Sub(p.since); p.task != nil && !p.reported && d >= wd.after {
 			p.reported = true
-			wd.tell(Report{Kind: NeverYields, Task: p.task.lockedName(), For: d})
+			wd.send(Report{Kind: NeverYields, Task: p.task.lockedName(), For: d})
 		}
 	}
 	for _, of := range wd.waits {
@@ -218,7 +218,7 @@ func (wd *watchdog) accuse(s overdue) {
 		return
 	}
 	s.w.reported = true
-	wd.tell(Report{Kind: NotPolled, Task: s.w.task.lockedName(), What: fmt.Sprintf("%T", s.future), For: s.since})
+	wd.send(Report{Kind: NotPolled, Task: s.w.task.lockedName(), What: fmt.Sprintf("%T", s.future), For: s.since})
 }
 
 // complete asks a future whether it is complete, if anyone may ask. Any other future was woken, and
@@ -234,9 +234,9 @@ func complete(f Future) bool {
 	}
 }
 
-// tell reports without the lock and without delaying the timer, on a goroutine that Shutdown waits
+// send reports without the lock and without delaying the timer, on a goroutine that Shutdown waits
 // for.
-func (wd *watchdog) tell(r Report) {
+func (wd *watchdog) send(r Report) {
 	wd.ex.count()
 	go func() {
 		defer wd.ex.workerEnded()

@@ -38,8 +38,8 @@ func UnaryServerInterceptor(l *limit.Limiter, opts ...Option) grpc.UnaryServerIn
 		var reply any
 		call := Call{Method: info.FullMethod, Request: req}
 		// Without a server there is nobody to send the trailer to: the call is one of a test.
-		tell := func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) }
-		err := o.serve(ctx, call, tell, func() (err error) {
+		send := func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) }
+		err := o.serve(ctx, call, send, func() (err error) {
 			reply, err = handle(ctx, req)
 			return err
 		})
@@ -57,10 +57,10 @@ func StreamServerInterceptor(l *limit.Limiter, opts ...Option) grpc.StreamServer
 	}
 }
 
-func (o *options) serve(ctx context.Context, c Call, tell func(metadata.MD), handle func() error) error {
+func (o *options) serve(ctx context.Context, c Call, send func(metadata.MD), handle func() error) error {
 	p, err := o.wait(ctx, c)
 	if err != nil {
-		tell(trailer(err))
+		send(trailer(err))
 		return err
 	}
 	defer p.Ignore() // invariant 1: nothing is left to do unless the handler has panicked

@@ -34,12 +34,12 @@ type watch struct {
 	mu      sync.Mutex
 	on      bool
 	reasons *reasons
-	told    map[string]bool // by their texts' identities
+	reported    map[string]bool // by their texts' identities
 	open    []report        // that no test has been given yet
 	checked []*check        // tests that run
 }
 
-var process = watch{told: map[string]bool{}}
+var process = watch{reported: map[string]bool{}}
 
 // bubbles makes the linker keep what a bubble needs. Then the locks of package sync have no fast
 // paths, and each of them is observed from its first use on: see canBubble in sync/bubble.go.
@@ -172,10 +172,10 @@ func (w *watch) halt(r report) {
 
 // addLocked keeps r unless it is known or suppressed, and reports whether it did.
 func (w *watch) addLocked(r report) bool {
-	if w.told[r.id] || w.reasons.have(r.key) {
+	if w.reported[r.id] || w.reasons.have(r.key) {
 		return false
 	}
-	w.told[r.id] = true
+	w.reported[r.id] = true
 	w.open = append(w.open, r)
 	return true
 }

@@ -246,14 +246,14 @@ func (j *Job) drop() {
 // giveBack is the end of a job, which has run or will not. Permits that belong to the future have
 // been given back.
 func (j *Job) giveBack(err error) {
-	defer j.tell(err) // even if the release panics, because the permits were released elsewhere
+	defer j.finish(err) // even if the release panics, because the permits were released elsewhere
 	if j.held {
 		j.p.gate.Release(j.weight)
 	}
 }
 
-// tell wakes those that wait for the end of the job.
-func (j *Job) tell(err error) {
+// finish wakes those that wait for the end of the job.
+func (j *Job) finish(err error) {
 	j.p.mu.Lock()
 	j.state, j.err = jobEnded, err
 	w := j.waker
