@@ -344,7 +344,7 @@ func TestTenThousandWaiters(t *testing.T) {
 	})
 }
 
-// Losses count each loss once, for each lock that is open, whoever notices it.
+// Losses count each loss once, for each lock that is open, whichever of them notices it.
 func TestLossesAreCountedOnce(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		f, _ := b.join(time.Millisecond)

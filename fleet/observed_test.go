@@ -157,7 +157,7 @@ func TestObservedAcrossALoss(t *testing.T) {
 	require.Zero(t, observedLock(t, "lost").Held())
 }
 
-// Permits of futures and handles are their own, whoever releases them.
+// Permits of futures and handles are their own, whichever goroutine releases them.
 func TestObservedFutures(t *testing.T) {
 	d := alone(t, kindSemaphore, 2)
 	s := &Semaphore{d}

@@ -26,7 +26,7 @@ func (c *counted) Update(limit.Sample) int64 {
 	return c.Limit()
 }
 
-// The permits of a request are released once, whoever ends it.
+// The permits of a request are released once, whichever goroutine ends it.
 func TestModelPermitsEndOnce(t *testing.T) {
 	ends := map[string]func(*limit.Permit){"dropped": (*limit.Permit).Dropped, "ignore": (*limit.Permit).Ignore}
 	for first, end := range ends {
@@ -49,7 +49,7 @@ func TestModelPermitsEndOnce(t *testing.T) {
 	}
 }
 
-// Whoever ends a window while another updates leaves the limit to the next window; the size is the
+// An end of a window while another updates leaves the limit to the next window; the size is the
 // last limit.
 func TestModelTheSizeIsTheLastLimit(t *testing.T) {
 	t.Run("requests", func(t *testing.T) {

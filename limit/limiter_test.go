@@ -214,7 +214,7 @@ func TestTenantsShareALimit(t *testing.T) {
 	first := start("A")
 	turns := make(chan string, 4)
 	var wg sync.WaitGroup
-	for i, tenant := range []string{"A", "A", "A", "B"} { // the first A is next, whoever comes
+	for i, tenant := range []string{"A", "A", "A", "B"} { // the first A is next in any case
 		wg.Go(func() {
 			p := start(tenant)
 			turns <- tenant

@@ -389,7 +389,7 @@ func TestTwoDeadlocks(t *testing.T) {
 	require.Len(t, certain, 3)
 }
 
-// Whoever has a context or a time goes away at some time.
+// A wait with a context or a time ends at some time.
 func TestContextsBreakCycles(t *testing.T) {
 	c := &scene{}
 	a, b := c.mutex(), c.mutex()

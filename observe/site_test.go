@@ -120,7 +120,7 @@ func TestSitesSayWhoseHoldsOthersRelease(t *testing.T) {
 	require.Equal(t, uint64(1), sites[0].Holds)
 }
 
-// The sum of all blame is the sum of all delays, whoever comes and goes.
+// The sum of all blame is the sum of all delays, whichever waiters come and go.
 func TestAllDelayIsBlamedOnSomebody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := semaphore.New(5)

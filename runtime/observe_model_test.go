@@ -27,7 +27,7 @@ func (l *lab) row() agents.Task {
 	return all[0]
 }
 
-// isMe says that whoever asks on the goroutine of the caller is told of t.
+// isMe says that a question on the goroutine of the caller is answered with t.
 func (l *lab) isMe(t *Task) {
 	r := t.row.Load()
 	l.Assert(r != nil && r.running.Load(), "a task that is polled does not run")

@@ -393,7 +393,7 @@ func TestOthersBesideABubble(t *testing.T) {
 	})
 }
 
-// Whoever unlocks what is held in the other way only is told, also in a bubble.
+// An unlock of what is held in the other way only panics, also in a bubble.
 func TestMisuseInABubble(t *testing.T) {
 	withBubbles(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -607,8 +607,8 @@ func TestWaitGroupsInBubbles(t *testing.T) {
 	wg.Wait()
 }
 
-// Whoever holds a lock, or waits for it, when a bubble comes, is a user of the row. The plain lines
-// run dry.
+// A holder of a lock, or a waiter for it, when a bubble comes, is a user of the row. The plain
+// lines run dry.
 func TestOthersComeOver(t *testing.T) {
 	withBubbles(t)
 	mutex := func() (holder, waits way, futures [2]*waiter.Future) {
@@ -852,8 +852,8 @@ func TestWaitsAreDurableAgainAfterAStranger(t *testing.T) {
 	})
 }
 
-// A future that has been granted the lock, and abandoned before it was told, is a user of the
-// bubble in which it waited, whoever tells it.
+// A future that has been granted the lock, and abandoned before it was woken, is a user of
+// the bubble in which it waited, whichever goroutine wakes it.
 func TestAbandonedFutureCountsInItsBubble(t *testing.T) {
 	withBubbles(t)
 	var l RWMutex
@@ -1001,7 +1001,7 @@ func TestContextEndsAWaitForAStranger(t *testing.T) {
 	var m Mutex
 	m.Lock()
 	outside, cancel := context.WithCancel(context.Background())
-	outside.Done() // Whoever asks first makes the channel.
+	outside.Done() // The first to ask makes the channel.
 	go func() {
 		awaitTrue(func() bool { return m.Waiting() == 2 })
 		cancel()

@@ -336,7 +336,7 @@ func TestModelCond(t *testing.T) {
 	}
 }
 
-// Goroutines that have the lock for reading look, and give up at any point. Whoever writes finds
+// Goroutines that have the lock for reading look, and give up at any point. A writer finds
 // them in the line.
 func TestModelCondOfReaders(t *testing.T) {
 	for _, end := range []string{"cancel", "timeout"} {

@@ -120,8 +120,8 @@ func TestModelGate(t *testing.T) {
 	}
 }
 
-// Those in line are admitted in their order, whoever gives up, and whatever stands in the same
-// bucket.
+// Those in line are admitted in their order, whichever of them gives up, and whatever stands in
+// the same bucket.
 func TestModelGateOrder(t *testing.T) {
 	for hasty := range 3 {
 		t.Run(fmt.Sprintf("%d gives up", hasty), func(t *testing.T) {

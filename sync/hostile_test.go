@@ -233,7 +233,7 @@ type field struct {
 		unlock  func()
 	}
 	bind    func(f *waiter.Future, read int)
-	pool    chan *waiter.Future // Whoever takes one may find it abandoned, and not yet left by its claimer.
+	pool    chan *waiter.Future // A taker may find it abandoned, and not yet left by its claimer.
 	futures []*waiter.Future
 
 	readers, writers atomic.Int32

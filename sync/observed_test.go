@@ -190,7 +190,7 @@ func requireStack(t *testing.T, h *records.Hold, function string) {
 	require.Contains(t, names, function)
 }
 
-// Whoever holds a lock that begins to be observed is unknown, and nobody else is.
+// The holder of a lock that begins to be observed is unknown, and nobody else is.
 func TestObservedLockSaysWhoIsUnknown(t *testing.T) {
 	forEachObserved(t, func(t *testing.T, w observedLock) {
 		l := w.make()
@@ -496,7 +496,7 @@ func TestCrowdedMutexCountsOnItsFastPath(t *testing.T) {
 	require.Equal(t, places+4, read().Acquired)
 }
 
-// Whoever holds a crowded mutex for long is measured, because the monitor looks.
+// A long hold of a crowded mutex is measured, because the monitor looks.
 func TestHoldsOfACrowdedMutexAreMeasured(t *testing.T) {
 	m := new(Mutex)
 	read := observedtest.Watch(t, m, observed.Counts)
@@ -585,8 +585,8 @@ func TestCrowdedMutexCountsAll(t *testing.T) {
 	}
 }
 
-// The level of a record rises before the bit of its lock is set. Whoever locks in between is known
-// to hold, and so its unlock is told: it sets the bit. The hold would never end.
+// The level of a record rises before the bit of its lock is set. A lock in between is a known
+// hold, and so its unlock is recorded: it sets the bit. The hold would never end.
 func TestHoldFromBeforeTheBitEnds(t *testing.T) {
 	for name, lock := range map[string]func(m *Mutex) bool{
 		"TryLock":     (*Mutex).TryLock,

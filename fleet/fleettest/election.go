@@ -17,7 +17,7 @@ var elections = []func(w *world){
 	oneLeads, electionAfterALoss, closeOfAnElection, aCampaignThatIsRefused,
 }
 
-// Whoever campaigns, one candidate leads at a time, all are served, and tokens grow from each term
+// One candidate leads at a time, all are served, and tokens grow from each term
 // to the next. When nobody leads, nothing says that somebody does.
 func oneLeads(w *world) {
 	var candidates sync.WaitGroup

@@ -246,7 +246,7 @@ func (w *world) handsOn(fs []*fleet.Fleet) {
 }
 
 // Requests go by a pooler in transaction mode, with fewer connections to the server than there are
-// processes; whoever listens goes past it.
+// processes; the connection that listens goes past it.
 func TestRequestsGoByAPooler(t *testing.T) {
 	w := onOwn(t)
 	pooler, err := w.server.Pooler(2)

@@ -37,7 +37,7 @@ func TestElasticWaitsForGrowth(t *testing.T) {
 	require.True(t, e.Release(1))
 }
 
-// Whoever waits in an engine without permits gets none by a release too many, which is refused.
+// A waiter in an engine without permits gets none by a release too many, which is refused.
 func TestElasticHandsOverOnlyWhatIsHeld(t *testing.T) {
 	e, f := newElastic(t, 1)
 	require.False(t, e.Release(1), "nobody held it")

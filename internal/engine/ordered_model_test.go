@@ -384,7 +384,7 @@ var atOnce = []scenario{
 	}},
 }
 
-// shedding ends whoever has waited at all, but the last one.
+// shedding ends all requests that have waited at all, but the last one.
 var shedding = order.Queue{Shed: order.ShedAdaptiveLIFO, Target: 1, Interval: 1}
 
 // Of one tenant, or in one class, all scenarios of a line that is first-in-first-out hold.

@@ -30,7 +30,7 @@ var background, cancellable, timed = ^uintptr(0), ^uintptr(0), ^uintptr(0)
 // learned is the type that Learn has seen last.
 var learned uintptr
 
-// Learn has MayEnd and MayPanic know the type of ctx, if that is one of package context. Whoever
+// Learn has MayEnd and MayPanic know the type of ctx, if that is one of package context. What
 // asks a context with a guard calls it.
 //
 // To make one context of each type when the program starts would put package context, and the

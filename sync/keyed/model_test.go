@@ -311,7 +311,7 @@ func TestModelDoneContextTakesNothing(t *testing.T) {
 	})
 }
 
-// They enter all lines at one instant: whoever is before another in one line, is so in all.
+// They enter all lines at one instant: one that is before another in one line, is so in all.
 func TestModelAllEntersAtOnce(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		m := new(keyed.Mutex[int])

@@ -134,5 +134,5 @@ func TestLoosePermits(t *testing.T) {
 	require.EqualValues(t, 1, s.Loose())
 	require.True(t, s.Tighten(1, 1))
 	require.Zero(t, s.Loose())
-	require.EqualValues(t, 3, s.Held(), "whoever has tightened releases")
+	require.EqualValues(t, 3, s.Held(), "the caller of Tighten releases")
 }

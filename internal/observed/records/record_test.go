@@ -339,7 +339,7 @@ func TestFailedFuturesAreCounted(t *testing.T) {
 	}
 }
 
-// A handle says which hold is meant, whoever releases.
+// A handle says which hold is meant, on whichever goroutine it is released.
 func TestHandlesAreExact(t *testing.T) {
 	s := semaphore.New(10)
 	read := observedtest.Watch(t, s, observed.Holders)
@@ -529,7 +529,7 @@ func TestLocksJoinWhenTheyAreMet(t *testing.T) {
 	records.Unwatch(m)
 }
 
-// The bit and the table agree when all have ended, and nothing is lost, whoever watches when.
+// The bit and the table agree when all have ended, and nothing is lost, whenever a lock is watched.
 func TestBitAndTableAgree(t *testing.T) {
 	m, s, l := new(mutex.Mutex), semaphore.New(2), rwlock.New(rwlock.WithReaderBias())
 	rounds := 300

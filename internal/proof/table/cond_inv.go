@@ -1,8 +1,8 @@
 package table
 
 // What holds of a Cond. The numbers are those at the head of sync/cond.go; what has no number is
-// needed for the induction. Invariant 1 is the guard of the step that unlocks L: whoever does is in
-// line, or was claimed.
+// needed for the induction. Invariant 1 is the guard of the step that unlocks L: the goroutine that
+// does is in line, or was claimed.
 
 func (t *CondTable) says() {
 	z, tail, latest := Num(0), t.Tail.V(), t.Latest.V()

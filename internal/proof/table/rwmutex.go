@@ -3,9 +3,9 @@ package table
 // sync.RWMutex: sync/rwmutex.go, with gate.go and request.go. The steps at the gate are in gate.go
 // of this folder, and are those of a mutex. The holder is the writer. Readers are counted: those
 // that read, those that have come in vain and have not removed themselves yet, those that are about
-// to add a place, and those that have found the admitted asleep as they left. Whoever makes a step
-// is one of those that are counted before it. So readers have no number, and there may be any
-// number of them.
+// to add a place, and those that have found the admitted asleep as they left. A goroutine that
+// makes a step is one of those that are counted before it. So readers have no number, and there may
+// be any number of them.
 //
 // The admission does not end when a reader gets in: that reader still has to open the gate. For a
 // future it is the goroutine that acted for it, which opens the gate as often as the word opening

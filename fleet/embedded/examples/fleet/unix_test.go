@@ -36,7 +36,7 @@ func TestInterruptLeavesNoProcess(t *testing.T) {
 	require.Equal(t, exitInterrupted, ended.ExitCode(), "%s", &stderr)
 	require.Contains(t, stderr.String(), "stopped early")
 	require.Contains(t, stdout.String(), "jobs done")
-	// Whoever adopts the children has to read how they have ended.
+	// The process that adopts the children has to read how they have ended.
 	gone := func() bool { return errors.Is(syscall.Kill(group, 0), syscall.ESRCH) }
 	require.Eventually(t, gone, long, 10*time.Millisecond)
 }
