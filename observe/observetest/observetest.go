@@ -31,12 +31,12 @@ const (
 
 // A watch is what has been found in this process.
 type watch struct {
-	mu      sync.Mutex
-	on      bool
-	reasons *reasons
-	reported    map[string]bool // by their texts' identities
-	open    []report        // that no test has been given yet
-	checked []*check        // tests that run
+	mu       sync.Mutex
+	on       bool
+	reasons  *reasons
+	reported map[string]bool // by their texts' identities
+	open     []report        // that no test has been given yet
+	checked  []*check        // tests that run
 }
 
 var process = watch{reported: map[string]bool{}}
