@@ -46,12 +46,12 @@ const (
 type ledger struct {
 	family // of the tenants that are within no other
 	debit  Debit
-	groups tenants // finds the tenants that others are within: see group
 
 	clock, most int64   // the time of the call, and the cap of its tenant
 	path        []Level // that of its tenant, during a call
-	asked       any     // the tenant whose line was looked for last
+	asked       any     // the tenant that was looked for last
 	answer      *lane   // and what was found
+	granted     *lane   // the line that was granted something last, nil if that has ended
 
 	// What above has said of the path of a tenant, from Amend to PushCapped, while no account
 	// begins or ends.
@@ -60,16 +60,11 @@ type ledger struct {
 	knownIn *lane
 	knownAt int
 
-	held        int64 // by all
-	mean        int64 // what a permit costs on average
-	first, last *lane // all accounts, in the order in which they began
+	largest     int64    // no request that waits is for more
+	held        int64    // by all
+	mean        int64    // what a permit costs on average
+	first, last *account // all, in the order in which they began
 	spare       [2]spares
-}
-
-// spares are lanes that are not in use: a list, by account.next. Those of groups are apart.
-type spares struct {
-	first *lane
-	n     int
 }
 
 // A family are tenants that share with each other. Its heap has the lanes that are ready, and
@@ -80,8 +75,11 @@ type family struct {
 	looked uint64 // the virtual time when keepNear looked
 }
 
-// An account is what a ledger has of a tenant, besides the share of its lane.
+// An account is what a ledger has of a tenant.
 type account struct {
+	lane lane
+	head *Ticket // of a lane that is ready: what comes first in it
+
 	most    int64 // how many permits it may hold; negative: any number
 	held    int64 // how many it does
 	charged int64 // for those, as estimated
@@ -91,8 +89,9 @@ type account struct {
 
 	parent *lane  // the group that it is in, nil if it is in none
 	group  *group // nil: it is the account of a line
+	spare  bool   // it is not in use, and its tenant finds it, whose parent was parent
 
-	prev, next *lane
+	prev, next *account
 }
 
 // maxCost bounds what is charged at once, and how far a start may be from the virtual time.
@@ -114,15 +113,6 @@ func (g *ledger) cost(a *account, n int64) int64 {
 	return max(1, times(n, a.mean))
 }
 
-// line returns the line of a tenant, nil if it has none. A call looks for the same one several
-// times.
-func (g *ledger) line(tenant any) *lane {
-	if !same(g.asked, tenant) {
-		g.asked, g.answer = tenant, g.tenants.find(tenant)
-	}
-	return g.answer
-}
-
 // find implements policy, and so do the others.
 func (g *ledger) find(tenant any) *lane {
 	if l := g.line(tenant); l != nil && l.size > 0 {
@@ -134,44 +124,15 @@ func (g *ledger) find(tenant any) *lane {
 // open returns the lane of a tenant, which waits from now on or holds: l, or a new one if l is nil.
 func (g *ledger) open(l *lane, tenant any, weight int) *lane {
 	if l == nil {
-		in, most := g.within(), g.most
-		if in != nil && in.tenant == tenant {
-			most = -1 // The group has the cap.
+		if in := g.within(); in != nil && in.tenant == tenant {
+			l = g.begun(0, tenant, weight, -1, in) // The group has the cap.
+		} else {
+			l = g.begun(0, tenant, weight, g.most, in)
 		}
-		l = g.begun(0, tenant, weight, most, in)
-		g.tenants.add(l)
-		g.asked, g.answer = tenant, l
 	}
 	if !l.active {
 		g.activate(l)
 	}
-	return l
-}
-
-// begun returns the lane of a new account: of a line if kind is 0, of a group if it is 1.
-func (g *ledger) begun(kind int, tenant any, weight int, most int64, in *lane) *lane {
-	g.known = false
-	s := &g.spare[kind]
-	l := s.first
-	if l == nil {
-		l = &lane{account: &account{}}
-		if kind == 1 {
-			l.account.group = &group{}
-		}
-	} else {
-		s.first = l.account.next
-		s.n--
-	}
-	*l.account = account{
-		most: most, mean: g.mean, at: g.clock, prev: g.last, parent: in, group: l.account.group,
-	}
-	l.tenant, l.share.weight, l.share.start = tenant, int64(weight), g.home(l).now
-	if g.last != nil {
-		g.last.account.next = l
-	} else {
-		g.first = l
-	}
-	g.last = l
 	return l
 }
 
@@ -194,17 +155,24 @@ func (g *ledger) home(l *lane) *family {
 	return &g.family
 }
 
-// first returns the request that comes next in l, nil if there is none.
+// first returns the request that comes next in l, nil if there is none. What is in a group that is
+// ready is settled.
 func (l *lane) first() *Ticket {
-	for l.account.group != nil {
-		if l = l.account.group.next(); l == nil {
-			return nil
-		}
-	}
-	if l.size == 0 {
+	switch gr := l.account.group; {
+	case gr != nil:
+		return gr.first()
+	case l.size == 0:
 		return nil
+	default:
+		return l.head()
 	}
-	return l.head()
+}
+
+func (f *family) first() *Ticket {
+	if l := f.next(); l != nil {
+		return l.account.head
+	}
+	return nil
 }
 
 // amend sets the weight and the cap of l.
@@ -245,6 +213,7 @@ func (g *ledger) drop(l *lane) {
 	}
 	f.heap.drop(l)
 	f.weights -= l.share.weight
+	l.account.head = nil
 }
 
 // settle puts l, whose first request may be another one, where it belongs, and all that it is
@@ -287,7 +256,7 @@ func (g *ledger) place(l *lane, stays bool) {
 			f.weights += x.weight
 		}
 		g.price(l, h.n)
-		x.seq = h.seq
+		a.head, x.seq = h, h.seq
 		f.heap.fix(l)
 	}
 }
@@ -304,7 +273,11 @@ func (g *ledger) begin(f *family, x *share) {
 func (g *ledger) price(l *lane, n int64) {
 	x := &l.share
 	cost := x.rest + g.cost(l.account, n)
-	x.end, x.over = x.start+uint64(cost/x.weight), cost%x.weight
+	if x.weight == 1 { // as in changed of shares
+		x.end, x.over = x.start+uint64(cost), 0
+	} else {
+		x.end, x.over = x.start+uint64(cost/x.weight), cost%x.weight
+	}
 	x.tag = x.end
 	if x.over > 0 {
 		x.tag++
@@ -315,6 +288,7 @@ func (g *ledger) price(l *lane, n int64) {
 // their prices.
 func (g *ledger) grant(l *lane, n int64) {
 	g.held += n
+	g.granted = l
 	for ; l != nil; l = l.account.parent {
 		a, x, f := l.account, &l.share, g.home(l)
 		g.accrue(a)
@@ -352,9 +326,9 @@ func (g *ledger) keepNear(f *family, in *lane) {
 		return
 	}
 	f.looked = f.now
-	for l := g.first; l != nil; l = l.account.next {
-		x := &l.share
-		if l.account.parent == in && x.place == 0 && int64(x.start-f.now) < -maxCost {
+	for a := g.first; a != nil; a = a.next {
+		x := &a.lane.share
+		if a.parent == in && x.place == 0 && int64(x.start-f.now) < -maxCost {
 			x.start, x.rest = f.now-maxCost, 0
 		}
 	}
@@ -464,41 +438,11 @@ func (g *ledger) retire(l *lane) {
 	f.debts.fix(l)
 }
 
-// forget ends the account of l, which is in no heap.
-func (g *ledger) forget(l *lane) {
-	a, kind := l.account, 0
-	g.known = false
-	if a.prev != nil {
-		a.prev.account.next = a.next
-	} else {
-		g.first = a.next
-	}
-	if a.next != nil {
-		a.next.account.prev = a.prev
-	} else {
-		g.last = a.prev
-	}
-	if a.group == nil {
-		g.tenants.remove(l)
-		if g.answer == l {
-			g.answer = nil
-		}
-	} else {
-		g.groups.remove(l)
-		kind = 1
-	}
-	*a = account{group: a.group}
-	*l = lane{account: a}
-	if s := &g.spare[kind]; s.n < minLanes {
-		a.next, s.first = s.first, l
-		s.n++
-	}
-}
-
 func (g *ledger) join(l *lane, t *Ticket, tenant any, weight int) {
 	if l == nil {
 		l = g.open(g.line(tenant), tenant, weight)
 	}
+	g.largest = max(g.largest, t.w.N)
 	l.push(t)
 	if l.head() == t {
 		g.settle(l)
@@ -506,11 +450,10 @@ func (g *ledger) join(l *lane, t *Ticket, tenant any, weight int) {
 }
 
 func (g *ledger) next() *lane {
-	l := g.family.next()
-	for l != nil && l.account.group != nil {
-		l = l.account.group.next()
+	if t := g.family.first(); t != nil {
+		return t.lane
 	}
-	return l
+	return nil
 }
 
 func (g *ledger) changed(l *lane) { g.settle(l) }
@@ -529,10 +472,12 @@ func (g *ledger) leave(t *Ticket, served bool) {
 
 // idle forgets all debts when nothing waits any more and nothing is held.
 func (g *ledger) idle() {
+	g.largest = 0
 	if g.held > 0 {
 		return
 	}
 	if len(g.debts.lanes) > few { // at once: the caller holds a lock
+		g.forgetNames()
 		*g = ledger{debit: g.debit, mean: g.mean, spare: g.spare, family: family{shares: shares{heap: g.heap}}}
 	}
 	for len(g.debts.lanes) > 0 {
@@ -569,9 +514,9 @@ func (g *ledger) needed(l *lane, tenant any, weight int, n, total float64) float
 }
 
 func (g *ledger) all() (all []*lane) {
-	for l := g.first; l != nil; l = l.account.next {
-		if l.size > 0 {
-			all = append(all, l)
+	for a := g.first; a != nil; a = a.next {
+		if a.lane.size > 0 {
+			all = append(all, &a.lane)
 		}
 	}
 	return all
@@ -605,7 +550,7 @@ func (o *Order) Amend(c *Claim, wake *waiter.WakeList) {
 	for walks := true; i < len(c.Path); i++ {
 		v := &c.Path[i]
 		if walks = walks && in != nil && in.tenant == v.Tenant; !walks {
-			in = g.groups.find(v.Tenant)
+			in = g.group(v.Tenant)
 		}
 		next := (*lane)(nil)
 		if in != nil {
@@ -623,15 +568,14 @@ func (o *Order) amend(l *lane, weight int, most int64, wake *waiter.WakeList) bo
 	if l == nil {
 		return false
 	}
-	if l.account.group != nil && l.share.weight != int64(weight) {
-		if own := o.ledger.tenants.find(l.tenant); own != nil && own.account.parent == l {
-			o.ledger.amend(own, weight, -1) // invariant 5 of group
-		}
+	if gr := l.account.group; gr != nil && gr.own != nil && l.share.weight != int64(weight) {
+		o.ledger.amend(gr.own, weight, -1) // invariant 5 of group
 	}
 	smaller := most >= 0 && (l.account.most < 0 || most < l.account.most)
 	o.ledger.amend(l, weight, most)
 	switch {
-	case !smaller:
+	case !smaller || most >= o.ledger.largest: // If a cap flaps, not each request looks at all.
+		return false
 	case l.account.group == nil:
 		o.endIn(l, most, waiter.TooLarge, wake)
 	default:
@@ -641,7 +585,7 @@ func (o *Order) amend(l *lane, weight int, most int64, wake *waiter.WakeList) bo
 			}
 		}
 	}
-	return smaller
+	return true
 }
 
 // Take takes n permits for a tenant, if no other request is ready, none of its own waits, and its
@@ -735,7 +679,10 @@ func (o *Order) PopFit(free, now int64, wake *waiter.WakeList) (w *waiter.Waiter
 func (o *Order) Return(tenant any, n, cost, now int64) bool {
 	g := o.ledger
 	g.clock = now
-	l := g.line(tenant)
+	l := g.granted
+	if l == nil || !same(l.tenant, tenant) {
+		l = g.line(tenant)
+	}
 	if l == nil || !g.giveBack(l, n, max(cost, 0), cost >= 0) {
 		return false
 	}

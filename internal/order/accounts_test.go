@@ -317,11 +317,15 @@ func (k *bank) giveBack(i int, cost int64) {
 func (k *bank) check() {
 	require.Empty(k.t, unsound(k.order))
 	g := k.order.ledger
-	require.Equal(k.t, len(k.book.entries), len(g.tenants.lanes)+len(g.tenants.old), "accounts")
+	n := 0
+	for a := g.first; a != nil; a = a.next {
+		n++
+	}
+	require.Equal(k.t, len(k.book.entries), n, "accounts")
 	require.Equal(k.t, k.book.now, int64(g.now))
 	require.Equal(k.t, len(k.waiting), k.order.Len())
 	for tenant, e := range k.book.entries {
-		l := g.tenants.find(tenant)
+		l := g.lineOf(tenant)
 		require.True(k.t, l != nil)
 		require.Equal(k.t, e.held, k.order.Held(tenant))
 		require.Equal(k.t, e.ready, l.size > 0 && l.share.place > 0, "tenant %d is ready", tenant)

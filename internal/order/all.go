@@ -24,7 +24,7 @@ func (o *Order) Fits(free int64) bool {
 
 // Accounts returns how many accounts there are.
 func (o *Order) Accounts() (n int) {
-	for l := o.ledger.first; l != nil; l = l.account.next {
+	for a := o.ledger.first; a != nil; a = a.next {
 		n++
 	}
 	return n

@@ -89,7 +89,7 @@ func (k *till) grant(j *job) {
 	k.held[tenant] += n
 	k.waited[tenant] = max(k.waited[tenant], time.Duration(k.now-j.arrived))
 	k.holding[tenant] += k.uses(j)
-	a := k.order.ledger.tenants.find(tenant).account
+	a := k.order.ledger.lineOf(tenant).account
 	k.most[tenant] = max(k.most[tenant], k.holding[tenant], float64(a.charged))
 	k.dearest[tenant] = max(k.dearest[tenant], float64(a.mean*k.size))
 	k.after(j.hold, func() {
@@ -98,7 +98,7 @@ func (k *till) grant(j *job) {
 		k.held[tenant] -= n
 		k.used[tenant] += k.uses(j)
 		k.holding[tenant] -= k.uses(j)
-		if l := k.order.ledger.tenants.find(tenant); l != nil {
+		if l := k.order.ledger.lineOf(tenant); l != nil {
 			k.dearest[tenant] = max(k.dearest[tenant], float64(l.account.mean*k.size))
 		}
 		k.serve()
@@ -184,7 +184,7 @@ func TestDebitsDifferByWhatIsHeld(t *testing.T) {
 			}
 		}
 		place := func(i int) float64 {
-			x := &k.order.ledger.tenants.find(i).share
+			x := &k.order.ledger.lineOf(i).share
 			return float64(int64(x.start)) + float64(x.rest)/float64(x.weight)
 		}
 		// What was owed at the start is part of it: all began at once.
@@ -218,7 +218,7 @@ func TestDebitsAreExact(t *testing.T) {
 	for i, n := range []int64{4, 1, 2} {
 		require.True(t, o.Return("one", n, -1, int64(100+i)))
 	}
-	l := o.ledger.tenants.find("one")
+	l := o.ledger.lineOf("one")
 	require.True(t, l != nil, "it owes")
 	used := int64(1*(101-10) + 2*(102-20) + 4*(100-40))
 	// Each of four grants may have rounded its start up by a unit, which is three for this weight.
@@ -362,14 +362,14 @@ func TestHugeCostsAreBounded(t *testing.T) {
 			now += math.MaxInt64 / 8
 			require.True(t, o.Return("dear", 1<<58, math.MaxInt64, now))
 			require.True(t, o.Return("dear", 1, math.MaxInt64, now))
-			l := g.tenants.find("dear")
+			l := g.lineOf("dear")
 			require.True(t, l != nil || debit == DebitGrants || round > 0, "its debt is forgotten")
 			if l != nil {
 				ahead := int64(l.share.start - g.now)
 				require.LessOrEqual(t, ahead, int64(maxCost))
 				require.GreaterOrEqual(t, ahead, int64(0))
 			}
-			behind := int64(g.now - g.tenants.find("other").share.start)
+			behind := int64(g.now - g.lineOf("other").share.start)
 			require.True(t, debit == DebitGrants || behind >= 0 && behind <= 4*maxCost, "%d", behind)
 		}
 		// Who owes that much still comes after who owes nothing.
@@ -384,7 +384,7 @@ func TestHugeCostsAreBounded(t *testing.T) {
 		require.Same(t, &w[1], first)
 		require.Empty(t, unsound(o))
 		require.True(t, o.Return("other", 1, 1, now))
-		ahead := int64(g.tenants.find("other").share.start - g.now)
+		ahead := int64(g.lineOf("other").share.start - g.now)
 		require.True(t, ahead < 1<<30 && ahead > -1<<30, "%d", ahead)
 		second, _ := o.PopFit(1, now, &wake)
 		require.Same(t, &w[0], second)

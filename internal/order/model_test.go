@@ -599,19 +599,40 @@ func (s *shares) unsound() string {
 	return s.heap.unsound()
 }
 
+// descend returns the request that comes next in l.
+func (l *lane) descend() *Ticket {
+	for ; l.account.group != nil; l = l.account.group.heap.lanes[0] {
+		if len(l.account.group.heap.lanes) == 0 {
+			return nil
+		}
+	}
+	if l.size == 0 {
+		return nil
+	}
+	return l.head()
+}
+
+// lineOf is line, and remembers nothing.
+func (g *ledger) lineOf(tenant any) *lane { return g.tenants.find(tenant).line() }
+
 func (g *ledger) unsound() string {
 	held, n := int64(0), 0
 	if why := g.family.unsound(g, nil); why != "" {
 		return why
 	}
-	for l := g.first; l != nil; l = l.account.next {
-		a, x, f := l.account, &l.share, g.home(l)
-		n++
-		switch h := l.first(); {
-		case a.group == nil && g.tenants.find(l.tenant) != l || a.group != nil && g.groups.find(l.tenant) != l:
+	for a := g.first; a != nil; a = a.next {
+		l := &a.lane
+		x, f := &l.share, g.home(l)
+		if in := a.parent; a.group != nil || in == nil || in.tenant != l.tenant {
+			n++ // The others are found by their groups.
+		}
+		switch h := l.descend(); {
+		case l.account != a || h != l.first() || (a.head != nil) != (x.place > 0 && !l.owes):
+			return "a lane does not know its first request"
+		case a.group == nil && g.lineOf(l.tenant) != l || a.group != nil && g.group(l.tenant) != l:
 			return "a tenant does not find its lane"
 		case h != nil && (a.most < 0 || a.held+h.w.N <= a.most):
-			if l.owes || x.place == 0 || f.heap.lanes[x.place-1] != l || x.seq != h.seq || !l.active {
+			if l.owes || x.place == 0 || f.heap.lanes[x.place-1] != l || a.head != h || x.seq != h.seq || !l.active {
 				return "a lane is ready, and not in the heap"
 			}
 		case h == nil && a.held == 0 && (a.group == nil || a.group.live == 0):
@@ -628,23 +649,36 @@ func (g *ledger) unsound() string {
 		}
 	}
 	switch {
-	case n != len(g.tenants.lanes)+len(g.tenants.old)+len(g.groups.lanes)+len(g.groups.old):
-		return "an account is not in the list"
 	case held != g.held:
 		return "the sums are wrong"
 	case g.path != nil:
 		return "a call left its path behind"
+	case g.answer != nil && g.answer != g.tenants.find(g.asked):
+		return "the lane that was found last is another one"
+	case g.granted != nil && g.granted != g.lineOf(g.granted.tenant):
+		return "the line that was granted last is another one"
 	}
+	named := 0
 	for kind, s := range g.spare {
 		spares := 0
-		for l := s.first; l != nil; l = l.account.next {
-			a := l.account
-			clean := *l == lane{account: a} && *a == account{next: a.next, group: a.group}
+		for a := s.first; a != nil; a = a.next {
+			clean := *a == account{
+				lane: lane{account: a, tenant: a.lane.tenant}, prev: a.prev, next: a.next, group: a.group,
+				spare: a.spare, parent: a.parent,
+			}
+			switch {
+			case a.spare && g.tenants.find(a.lane.tenant) != &a.lane:
+				return "a spare lane is not found"
+			case a.spare:
+				named++
+			case a.lane.tenant != nil || a.parent != nil:
+				return "a spare lane remembers a tenant in vain"
+			}
 			if !clean || (a.group != nil) != (kind == 1) {
 				return "a spare lane remembers something"
 			}
-			if gr := a.group; gr != nil && (gr.live != 0 || gr.now != 0 || gr.looked != 0 || gr.weights != 0 ||
-				len(gr.heap.lanes) > 0 || len(gr.debts.lanes) > 0) {
+			if gr := a.group; gr != nil && (gr.live != 0 || gr.own != nil || gr.now != 0 || gr.looked != 0 ||
+				gr.weights != 0 || len(gr.heap.lanes) > 0 || len(gr.debts.lanes) > 0) {
 				return "a spare group remembers something"
 			}
 			spares++
@@ -652,6 +686,9 @@ func (g *ledger) unsound() string {
 		if spares != s.n || spares > minLanes {
 			return "too many spare lanes"
 		}
+	}
+	if n+named != len(g.tenants.lanes)+len(g.tenants.old) {
+		return "an account is not in the list"
 	}
 	return ""
 }
@@ -671,8 +708,9 @@ func (f *family) unsound(g *ledger, in *lane) string {
 		}
 	}
 	weights, held, live := int64(0), int64(0), 0
-	for l := g.first; l != nil; l = l.account.next {
-		if l.account.parent != in {
+	for a := g.first; a != nil; a = a.next {
+		l := &a.lane
+		if a.parent != in {
 			continue
 		}
 		if l.share.place > 0 && !l.owes {
@@ -681,7 +719,7 @@ func (f *family) unsound(g *ledger, in *lane) string {
 		if l.active {
 			live++
 		}
-		held += l.account.held
+		held += a.held
 		if g.debit == DebitGrants && int64(l.share.start-f.now) > 0 {
 			return "a lane starts after the virtual time"
 		}

@@ -15,7 +15,7 @@ func TestADebtThatAGroupTakesOverHasNoOldCap(t *testing.T) {
 	require.True(t, o.Take(claimOf(-1, "b"), 2, 0)) // or debts would be forgotten
 	require.True(t, o.Take(claimOf(2, "a"), 1, 0))
 	require.True(t, o.Return("a", 1, 1000, 0))
-	require.True(t, o.ledger.tenants.find("a").owes)
+	require.True(t, o.ledger.lineOf("a").owes)
 	c := claimOf(5, "a/1", "a") // a may hold more from now on
 	var w waiter.Waiter
 	w.N = 3
@@ -39,7 +39,7 @@ func TestNobodyOwesGrants(t *testing.T) {
 		require.True(t, o.Return("b", 1<<40, -1, 0))
 	}
 	require.True(t, o.Return("a", 1, -1, 0))
-	require.Nil(t, o.ledger.tenants.find("a"))
+	require.Nil(t, o.ledger.lineOf("a"))
 }
 
 // The line of a tenant within its own group has its weight.
@@ -51,8 +51,8 @@ func TestAnOwnLineFollowsTheWeight(t *testing.T) {
 	c := claimOf(-1, "a")
 	c.Weight, c.Path[0].Weight = 4, 4
 	o.Amend(c, &wake)
-	require.EqualValues(t, 4, o.ledger.groups.find("a").share.weight)
-	require.EqualValues(t, 4, o.ledger.tenants.find("a").share.weight)
+	require.EqualValues(t, 4, o.ledger.group("a").share.weight)
+	require.EqualValues(t, 4, o.ledger.lineOf("a").share.weight)
 }
 
 // Without a wait, too, a request brings the weight of its tenant along.
@@ -64,8 +64,8 @@ func TestTakeBringsTheWeight(t *testing.T) {
 	}
 	take(1, 2)
 	take(8, 5)
-	require.EqualValues(t, 8, o.ledger.tenants.find("a").share.weight)
-	require.EqualValues(t, 5, o.ledger.tenants.find("a").account.most)
+	require.EqualValues(t, 8, o.ledger.lineOf("a").share.weight)
+	require.EqualValues(t, 5, o.ledger.lineOf("a").account.most)
 }
 
 // A tenant that only owes moves when others come to be within it, and its debt goes along. So the
@@ -76,13 +76,13 @@ func TestADebtGoesAlong(t *testing.T) {
 		require.True(t, o.Take(claimOf(2, "other", "old"), 1, 0))
 		require.True(t, o.Take(claimOf(2, "m", "old"), 1, 0))
 		require.True(t, o.Return("m", 1, 1000, 0))
-		require.True(t, o.ledger.tenants.find("m").owes)
+		require.True(t, o.ledger.lineOf("m").owes)
 		require.True(t, o.Take(claimOf(-1, "keeps", "new"), 1, 0))
 		return o
 	}
 	o := begin()
 	require.True(t, o.Take(claimOf(-1, "x", "m", "new"), 3, 0))
-	old := o.ledger.groups.find("old").account
+	old := o.ledger.group("old").account
 	require.LessOrEqual(t, old.held, old.most)
 	require.Empty(t, unsound(o))
 	o = begin()
@@ -95,6 +95,6 @@ func TestADebtGoesAlong(t *testing.T) {
 	require.Equal(t, waiter.Pending, outcome)
 	got, _ := o.PopFit(9, 0, &wake)
 	require.Same(t, &w, got)
-	require.Equal(t, "new", o.ledger.groups.find("m").account.parent.tenant)
+	require.Equal(t, "new", o.ledger.group("m").account.parent.tenant)
 	require.Empty(t, unsound(o))
 }

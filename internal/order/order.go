@@ -2,6 +2,7 @@ package order
 
 import (
 	"math"
+	"reflect"
 	"time"
 
 	"golang.org/x/sys/cpu"
@@ -61,7 +62,7 @@ type policy interface {
 //  3. The last request of all is never shed. So Pop returns nil only if nothing waits, or all that
 //     wait are at their caps. (FuzzAgainstModel)
 //  4. An Order in which nothing waits holds no more memory than a new one, 64 spare tickets and
-//     lanes, and the tenants that were next and asked for last.
+//     lanes, and the tenants of these, that were next and asked for last.
 //     (TestAMillionTenantsLeaveNothingBehind)
 //
 // Those of the policies are at shares and classes.
@@ -125,8 +126,8 @@ func (o *Order) Check(tenant any) {
 			panic("farad: the class of a request is an int from 0 to the number of classes - 1")
 		}
 	case o.config.Shares:
-		switch tenant.(type) {
-		case nil, int, int64, uint64:
+		switch kind := reflect.ValueOf(tenant).Kind(); {
+		case kind == reflect.Pointer, kind == reflect.String, kind <= reflect.Uintptr:
 		default:
 			if !findable(tenant, tenant) {
 				panic("farad: a tenant is a comparable value that equals itself")

@@ -34,7 +34,8 @@ type Level struct {
 // where tenants are flat.
 type group struct {
 	family
-	live int // how many in the family are active
+	own  *lane // the line of the tenant itself, nil if it has none
+	live int   // how many in the family are active
 }
 
 // close forgets what a group has, when nobody within it is active.
@@ -64,22 +65,21 @@ func (g *ledger) groupOf(path []Level) *lane {
 		return nil
 	}
 	v := &path[0]
-	l := g.groups.find(v.Tenant)
-	if l != nil {
+	if l := g.group(v.Tenant); l != nil {
 		return l
 	}
-	line := g.tenants.find(v.Tenant)
-	if line == nil {
-		l = g.begun(1, v.Tenant, v.Weight, v.Most, g.groupOf(path[1:]))
-		g.groups.add(l)
-		return l
+	line := g.look(v.Tenant).line()
+	in := (*lane)(nil)
+	if line == nil || !line.active { // A line that only owes is where the path says, too.
+		in = g.groupOf(path[1:])
+	} else {
+		in = line.account.parent
 	}
-	if !line.active { // It only owes, so it is where the path says. above has looked there.
-		g.move(line, g.groupOf(path[1:]))
+	l := g.begun(1, v.Tenant, v.Weight, v.Most, in)
+	if line != nil {
+		g.move(line, in)
+		g.adopt(l, line)
 	}
-	l = g.begun(1, v.Tenant, v.Weight, v.Most, line.account.parent) // but for what it adopts
-	g.groups.add(l)
-	g.adopt(l, line)
 	return l
 }
 
@@ -104,7 +104,7 @@ func (g *ledger) adopt(l, line *lane) {
 	l.share = share{weight: line.share.weight, start: line.share.start, rest: line.share.rest}
 	a.most, a.held, a.charged, a.used, a.at, a.mean = b.most, b.held, b.charged, b.used, b.at, b.mean
 	l.active = line.active
-	b.parent, b.most = l, -1
+	b.parent, b.most, a.group.own = l, -1, line
 	line.share.start, line.share.rest = 0, 0
 	if !line.active { // It owes. The group does so from now on, and is about to be active.
 		l.share.reweigh(int(weight))
@@ -134,15 +134,25 @@ func (g *ledger) above(l *lane) (in *lane, i int) {
 	if g.known && same(g.path[0].Tenant, g.knownOf) {
 		return g.knownIn, g.knownAt
 	}
+	hint := (*lane)(nil)
 	for i = range g.path {
-		v := &g.path[i]
-		if in = g.groups.find(v.Tenant); in != nil {
+		if hint != nil && same(hint.tenant, g.path[i].Tenant) {
+			in = hint
 			break
 		}
-		if i == 0 { // It has no line.
+		x := g.look(g.path[i].Tenant)
+		if hint = nil; x == nil {
 			continue
 		}
-		if line := g.tenants.find(v.Tenant); line != nil && line.active {
+		if x.account.spare { // Most often its tenant's parent is what it was.
+			hint = x.account.parent
+			continue
+		}
+		if x.account.group != nil {
+			in = x
+			break
+		}
+		if x.active {
 			in = g.groupOf(g.path[i:])
 			break
 		}

@@ -519,14 +519,22 @@ func (k *garden) giveBack(i int, cost int64) {
 func (k *garden) check() {
 	require.Empty(k.t, unsound(k.order))
 	g := k.order.ledger
-	require.Equal(k.t, len(k.model.lines), len(g.tenants.lanes)+len(g.tenants.old), "lines")
-	require.Equal(k.t, len(k.model.groups), len(g.groups.lanes)+len(g.groups.old), "groups")
+	lines, groups := 0, 0
+	for a := g.first; a != nil; a = a.next {
+		if a.group != nil {
+			groups++
+		} else {
+			lines++
+		}
+	}
+	require.Equal(k.t, len(k.model.lines), lines, "lines")
+	require.Equal(k.t, len(k.model.groups), groups, "groups")
 	require.Equal(k.t, k.model.top.now, int64(g.now))
 	require.Equal(k.t, len(k.waiting), k.order.Len())
 	for _, p := range k.model.all() {
-		find := g.tenants.find
+		find := g.lineOf
 		if p.group {
-			find = g.groups.find
+			find = g.group
 		}
 		l := find(p.tenant)
 		require.True(k.t, l != nil)
@@ -537,7 +545,7 @@ func (k *garden) check() {
 		if p.parent == k.model.top {
 			require.Nil(k.t, a.parent)
 		} else {
-			require.Same(k.t, g.groups.find(p.parent.tenant), a.parent)
+			require.Same(k.t, g.group(p.parent.tenant), a.parent)
 		}
 		require.Equal(k.t, p.held, a.held)
 		require.Equal(k.t, p.most, a.most)
@@ -692,9 +700,9 @@ func (b *yard) push(tenant int, n int64) {
 		p := &passing{
 			member: memberOf(l), weight: l.share.weight, seen: map[*spot]bool{}, others: map[any]*overtaker{},
 		}
-		for other := b.order.ledger.first; other != nil; other = other.account.next {
-			if other.account.parent == l.account.parent {
-				p.others[other.tenant] = &overtaker{waited: other.first() != nil}
+		for other := b.order.ledger.first; other != nil; other = other.next {
+			if other.parent == l.account.parent {
+				p.others[other.lane.tenant] = &overtaker{waited: other.lane.descend() != nil}
 			}
 		}
 		s.levels = append(s.levels, p)
@@ -707,7 +715,7 @@ func (b *yard) push(tenant int, n int64) {
 func (b *yard) mark() {
 	next := map[member]*spot{}
 	for _, s := range b.waiting {
-		for l := s.ticket.lane; l != nil && l.first() == s.ticket; l = l.account.parent {
+		for l := s.ticket.lane; l != nil && l.descend() == s.ticket; l = l.account.parent {
 			next[memberOf(l)] = s
 		}
 	}
@@ -894,16 +902,16 @@ func TestParentsThatChange(t *testing.T) {
 	w := waiter.Waiter{N: 4}
 	_, outcome := o.PushCapped(&w, moved, 0, &wake)
 	require.Equal(t, waiter.TooLarge, outcome, "it would wait for ever")
-	require.Nil(t, o.ledger.groups.find("b"))
+	require.Nil(t, o.ledger.group("b"))
 	require.True(t, o.Return("user", 3, -1, 0))
 	require.True(t, o.Take(moved, 4, 0))
-	require.Nil(t, o.ledger.groups.find("a"))
-	require.True(t, o.ledger.groups.find("b") != nil)
+	require.Nil(t, o.ledger.group("a"))
+	require.True(t, o.ledger.group("b") != nil)
 	// Who is within whom may turn round: an account stays where it is, and no circle is closed.
 	require.True(t, o.Take(claimOf(-1, "b", "user"), 1, 0))
-	require.Equal(t, "b", o.ledger.tenants.find("b").account.parent.tenant)
+	require.Equal(t, "b", o.ledger.lineOf("b").account.parent.tenant)
 	require.True(t, o.Take(claimOf(-1, "x", "user", "b"), 1, 0))
-	require.Equal(t, "b", o.ledger.groups.find("user").account.parent.tenant)
+	require.Equal(t, "b", o.ledger.group("user").account.parent.tenant)
 	require.Empty(t, unsound(o))
 	for tenant, n := range map[string]int64{"user": 4, "b": 1, "x": 1} {
 		require.True(t, o.Return(tenant, n, -1, 0))
@@ -1021,4 +1029,30 @@ func TestTreesAllocateNothing(t *testing.T) {
 		}), name)
 		require.Nil(t, o.ledger.first)
 	}
+}
+
+// A cap that grows and shrinks with each request costs no look at all accounts, as long as nothing
+// waits for more.
+func TestACapThatFlapsCostsNoLookAtAll(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	o := grove(DebitGrants)
+	var wake waiter.WakeList
+	waiters := make([]waiter.Waiter, 100)
+	require.True(t, o.Take(claimOf(-1, "holds", "top"), 5, 0))
+	for i := range waiters {
+		waiters[i].N = 1 + int64(i)%2
+		_, outcome := o.PushCapped(&waiters[i], claimOf(-1, i, "top"), 0, &wake)
+		require.Equal(t, waiter.Pending, outcome)
+	}
+	claim := claimOf(-1, 0, "top")
+	top := &claim.Path[1].Most
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		*top = 2 + (*top+1)%2
+		o.Amend(claim, &wake)
+	}))
+	require.Len(t, waiters, o.Len())
+	*top = 1
+	o.Amend(claim, &wake)
+	require.Equal(t, 50, o.Len(), "whatever is for more ends")
+	require.Empty(t, unsound(o))
 }

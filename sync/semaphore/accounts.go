@@ -41,6 +41,10 @@ type accounts struct {
 	closed     bool  // guarded by mu
 
 	updates xsync.Int64 // how many there were; written under mu
+
+	// Whether requests wait, as of the last look: a hint, for who would take mu twice.
+	waits xsync.Bool // written under mu
+	wait  bool       // the same; guarded by mu
 }
 
 func newAccounts(s *Semaphore, n int64, o *options) *accounts {
@@ -163,14 +167,19 @@ func endless(path []order.Level, next any) string {
 
 // lock takes mu when what w says is up to date.
 func (a *accounts) lock(w *asker) {
-	for {
-		a.mu.Lock()
-		if a.updates.Load() == w.seen {
-			return
-		}
-		a.mu.Unlock()
+	for !a.lockIf(w) {
 		a.askAgain(w) // A turn is lost only to an Update.
 	}
+}
+
+// lockIf takes mu if what w says is up to date.
+func (a *accounts) lockIf(w *asker) bool {
+	a.mu.Lock()
+	if a.updates.Load() == w.seen {
+		return true
+	}
+	a.mu.Unlock()
+	return false
 }
 
 // nowLocked reads the clock if the order wants to know the time.
@@ -212,13 +221,29 @@ func (a *accounts) serveLocked(now int64, own *waiter.Waiter, g *grants) (mine b
 		g.list[g.n] = grant{w, tenant, w.N}
 		g.n++
 	}
+	if wait := a.order.Len() > 0; wait != a.wait {
+		a.wait = wait
+		a.waits.Store(wait)
+	}
 	return mine
 }
 
 // deliver passes the requests their outcomes, and serves on while there may be more to grant. The
 // caller holds no lock.
 func (a *accounts) deliver(g *grants) {
-	cede := false
+	cedeIf(a.tell(g))
+}
+
+// cedeIf is small enough to be inlined. It is called as near to the user's code as can be: see
+// SleepInline.
+func cedeIf(cede bool) {
+	if cede {
+		xsync.Cede() // see HandOff of package waiter
+	}
+}
+
+// tell is deliver whose caller calls cedeIf with what it returns.
+func (a *accounts) tell(g *grants) (cede bool) {
 	for {
 		g.ended.Wake()
 		full := g.n == len(g.list)
@@ -229,15 +254,12 @@ func (a *accounts) deliver(g *grants) {
 			}
 		}
 		if !full {
-			break
+			return cede
 		}
 		g.n = 0
 		a.mu.Lock()
 		a.serveLocked(a.nowLocked(), nil, g)
 		a.mu.Unlock()
-	}
-	if cede {
-		xsync.Cede() // see HandOff of package waiter
 	}
 }
 
@@ -263,22 +285,18 @@ func (a *accounts) take(w *asker, n int64) waiter.Outcome {
 	return o
 }
 
-// enqueue queues w, which is armed, and returns its ticket and [waiter.Pending]; or it returns how
-// the request has ended at once.
-func (a *accounts) enqueue(w *waiter.Waiter, by *asker) (ticket *order.Ticket, o waiter.Outcome) {
-	a.lock(by)
-	return a.enqueueLocked(w, by)
-}
-
-// enqueueLocked is enqueue by who has called lock. It unlocks mu.
-func (a *accounts) enqueueLocked(w *waiter.Waiter, by *asker) (ticket *order.Ticket, o waiter.Outcome) {
+// enqueueLocked queues w, which is armed, and returns its ticket and [waiter.Pending], or how the
+// request has ended at once. Its caller has called lock. It unlocks mu.
+func (a *accounts) enqueueLocked(w *waiter.Waiter, by *asker) (*order.Ticket, waiter.Outcome) {
 	var g grants
+	var ticket *order.Ticket
 	now := a.nowLocked()
 	if by.work {
 		by.Permits = a.size
 	}
 	a.order.Amend(&by.Claim, &g.ended)
-	if o = a.takeLocked(by, w.N, now); o == waiter.Pending {
+	o := a.takeLocked(by, w.N, now)
+	if o == waiter.Pending {
 		ticket, o = a.order.PushCapped(w, &by.Claim, now, &g.ended)
 	}
 	if a.serveLocked(now, w, &g) {
@@ -290,35 +308,34 @@ func (a *accounts) enqueueLocked(w *waiter.Waiter, by *asker) (ticket *order.Tic
 }
 
 // giveBack returns n permits of a tenant, which have cost so much; a negative cost is not known. It
-// reports whether the tenant held them.
-func (a *accounts) giveBack(tenant any, n, cost int64) bool {
+// reports whether the tenant held them. The caller calls cedeIf.
+func (a *accounts) giveBack(tenant any, n, cost int64) (ok, cede bool) {
 	var g grants
 	a.mu.Lock()
 	now := a.nowLocked()
-	ok := a.order.Return(tenant, n, cost, now)
-	if ok {
+	if ok = a.order.Return(tenant, n, cost, now); ok {
 		a.free += n
 		a.serveLocked(now, nil, &g)
 	}
 	a.mu.Unlock()
-	a.deliver(&g)
-	return ok
+	return ok, a.tell(&g)
 }
 
 // release is giveBack of permits that the tenant must hold. Its panic has the number of those that
 // the tenant holds.
-func (a *accounts) release(tenant any, n, cost int64) {
-	if a.giveBack(tenant, n, cost) {
-		return
+func (a *accounts) release(tenant any, n, cost int64) (cede bool) {
+	ok, cede := a.giveBack(tenant, n, cost)
+	if !ok {
+		a.mu.Lock()
+		held, size := a.order.Held(tenant), a.size
+		a.mu.Unlock()
+		panic(overReleased("released", n, size, size-held))
 	}
-	a.mu.Lock()
-	held, size := a.order.Held(tenant), a.size
-	a.mu.Unlock()
-	panic(overReleased("released", n, size, size-held))
+	return cede
 }
 
 // releaseAs is release in a semaphore that may be observed.
-func (a *accounts) releaseAs(tenant any, n, cost int64) {
+func (a *accounts) releaseAs(tenant any, n, cost int64) (cede bool) {
 	if a.s.e.IsObserved() {
 		a.mu.Lock()
 		ok := n <= a.order.Held(tenant)
@@ -327,7 +344,7 @@ func (a *accounts) releaseAs(tenant any, n, cost int64) {
 			observed.Of(a.s).Released(observed.Request{N: n})
 		}
 	}
-	a.release(tenant, n, cost)
+	return a.release(tenant, n, cost)
 }
 
 // An accountLine is the [waiter.Line] of one request.
@@ -352,23 +369,49 @@ func (l accountLine) Unlink(w *waiter.Waiter) bool {
 }
 
 // GiveBack implements [waiter.Line].
-func (l accountLine) GiveBack(n int64) bool { return l.a.giveBack(l.tenant, n, -1) }
+func (l accountLine) GiveBack(n int64) bool {
+	ok, cede := l.a.giveBack(l.tenant, n, -1)
+	cedeIf(cede)
+	return ok
+}
+
+// A stay is a wait that begin has begun.
+type stay struct {
+	line  accountLine
+	limit waiter.Limit
+}
 
 // acquire takes n permits, n > 0, for a tenant, and waits for them until ctx is done or, if d > 0,
-// for d.
+// for d. [Tenant.Acquire] does the same in its own body: see SleepInline.
 func (a *accounts) acquire(ctx context.Context, d time.Duration, tenant any, n int64) error {
+	var x stay
+	p, err := a.begin(ctx, &x, d, tenant, n)
+	if p != nil {
+		p.Sleeper().SleepInline()
+		err = x.end(p, n)
+	}
+	return err
+}
+
+// begin begins acquire. If it returns a parker, the caller sleeps, and calls end of x, which begin
+// sets. Otherwise the request has ended with the error.
+func (a *accounts) begin(ctx context.Context, x *stay, d time.Duration, tenant any, n int64) (*waiter.Parker, error) {
 	var w asker
 	a.ask(&w, tenant)
-	o := a.take(&w, n)
-	if o == waiter.Granted {
+	o := waiter.Pending
+	if !a.waits.Load() {
+		o = a.take(&w, n)
+	}
+	switch o {
+	case waiter.Granted:
 		w.done()
-		return a.keep(ctx, d, tenant, n)
+		return nil, a.keep(ctx, d, tenant, n)
+	case waiter.Pending: // or very likely
+		return a.beginWait(x, waiter.Until(ctx, d), d <= 0, &w, n)
+	default:
+		w.done()
+		return nil, a.explain(o.Err(), tenant, n)
 	}
-	defer w.done()
-	if o == waiter.Pending {
-		return a.wait(waiter.Until(ctx, d), d <= 0, &w, n)
-	}
-	return a.explain(o.Err(), &w, n)
 }
 
 // keep returns nil, or gives back what was granted without a wait and returns the error of ctx.
@@ -379,52 +422,67 @@ func (a *accounts) keep(ctx context.Context, d time.Duration, tenant any, n int6
 	return waiter.Keep(ctx, accountLine{a: a, tenant: tenant}, n)
 }
 
-// wait waits for n permits, after take has failed. work says that the limit is that of the work,
-// too.
-func (a *accounts) wait(l waiter.Limit, work bool, w *asker, n int64) error {
+// beginWait is begin after take has failed. work says that the limit is that of the work, too. It
+// calls done of w.
+func (a *accounts) beginWait(x *stay, l waiter.Limit, work bool, w *asker, n int64) (*waiter.Parker, error) {
 	if a.order.RefusesLate() {
 		w.Deadline, w.work = l.Deadline(), work
 	}
-	line := accountLine{a: a, tenant: w.Tenant}
 	p := waiter.GetParker(l)
+	for !a.lockIf(w) {
+		p.Put() // The functions may panic.
+		a.askAgain(w)
+		p = waiter.GetParker(l)
+	}
 	p.N = n
-	var o waiter.Outcome
-	if line.ticket, o = a.enqueue(&p.Waiter, w); o == waiter.Pending {
-		if l.MayEnd() {
-			var err error
-			if o, err = waiter.Wait(p, l, line); err != nil {
-				return err
-			}
-		} else {
-			p.Sleeper().Sleep()
-			o = p.Outcome()
-		}
+	t, o := a.enqueueLocked(&p.Waiter, w)
+	w.done() // Who sleeps keeps no path.
+	x.line, x.limit = accountLine{a: a, tenant: w.Tenant, ticket: t}, l
+	switch {
+	case o != waiter.Pending:
 		p.Put()
-		return a.explain(o.Err(), w, n)
+		if o == waiter.Granted {
+			return nil, waiter.KeepUntil(l, x.line, n)
+		}
+		return nil, a.explain(o.Err(), w.Tenant, n)
+	case l.MayEnd():
+		p.Start(l)
 	}
+	return p, nil
+}
+
+// end ends what begin has begun.
+func (x *stay) end(p *waiter.Parker, n int64) error {
+	if x.limit.MayEnd() {
+		if _, err := waiter.EndWait(p, x.limit, x.line); err != nil {
+			return err
+		}
+	} else {
+		p.Sleeper().Sleep()
+	}
+	o := p.Outcome()
 	p.Put()
-	if o == waiter.Granted {
-		return waiter.KeepUntil(l, line, n)
-	}
-	return a.explain(o.Err(), w, n)
+	return x.line.a.explain(o.Err(), x.line.tenant, n)
 }
 
 // explain returns err, with when to come back if a queue has refused the request, or with the
 // numbers if it is too large.
-func (a *accounts) explain(err error, w *asker, n int64) error {
-	switch {
-	case err == nil:
-	case isRefusal(err):
-		a.mu.Lock()
-		err = &Refusal{err, a.order.DelayOf(&w.Claim, n)}
-		a.mu.Unlock()
-	case err == ErrTooLarge: //nolint:errorlint // it is not wrapped
-		if size := a.Size(); n > size {
-			return waiter.Oversized("semaphore", n, size)
-		}
+func (a *accounts) explain(err error, tenant any, n int64) error {
+	if err == nil || err != ErrTooLarge && !isRefusal(err) { //nolint:errorlint // they are not wrapped
+		return err
+	}
+	if size := a.Size(); err == ErrTooLarge && n > size { //nolint:errorlint // it is not wrapped
+		return waiter.Oversized("semaphore", n, size)
+	}
+	var w asker
+	a.ask(&w, tenant)
+	defer w.done()
+	if err == ErrTooLarge { //nolint:errorlint // it is not wrapped
 		return &capped{n, w.Most, w.least}
 	}
-	return err
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return &Refusal{err, a.order.DelayOf(&w.Claim, n)}
 }
 
 // A capped is the [ErrTooLarge] of a request that a cap does not allow: that of its tenant, the
@@ -448,24 +506,28 @@ func (c *capped) Error() string {
 
 func (*capped) Unwrap() error { return ErrTooLarge }
 
-// acquireAs is acquire for a semaphore that may be observed.
-func (a *accounts) acquireAs(ctx context.Context, d time.Duration, tenant any, n int64) error {
-	if !a.s.mayBeObserved() {
-		return a.acquire(ctx, d, tenant, n)
-	}
+// acquireObserved is acquire for a semaphore that may be observed.
+func (a *accounts) acquireObserved(ctx context.Context, d time.Duration, tenant any, n int64) error {
 	r := a.s.record()
 	q := observed.Request{N: n, Tenant: tenantText(r, tenant)}
-	var by asker
-	a.ask(&by, tenant)
-	defer by.done()
-	switch o := a.take(&by, n); o {
+	var w asker
+	a.ask(&w, tenant)
+	switch o := a.take(&w, n); o {
 	case waiter.Granted:
+		w.done()
 		return r.AtOnce(q, a.keep(ctx, d, tenant, n))
 	case waiter.Pending:
-		wait := func(l waiter.Limit) error { return a.wait(l, d <= 0, &by, n) }
-		return observed.Await(r, q, waiter.Until(ctx, d), wait)
+		return observed.Await(r, q, waiter.Until(ctx, d), func(l waiter.Limit) error {
+			var x stay
+			p, err := a.beginWait(&x, l, d <= 0, &w, n)
+			if p != nil {
+				err = x.end(p, n)
+			}
+			return err
+		})
 	default:
-		return r.AtOnce(q, a.explain(o.Err(), &by, n))
+		w.done()
+		return r.AtOnce(q, a.explain(o.Err(), tenant, n))
 	}
 }
 
@@ -557,7 +619,7 @@ func (a *accounts) isClosed() error {
 
 func (a *accounts) Release(n int64) {
 	if n > 0 {
-		a.release(nil, n, -1)
+		cedeIf(a.release(nil, n, -1))
 	}
 }
 
@@ -643,9 +705,4 @@ func (r *accountRequest) whose() any { return r.tenant }
 
 func (r *accountRequest) as(tenant any) { r.tenant = tenant }
 
-func (r *accountRequest) explain(err error, n int64) error {
-	var w asker
-	r.a.ask(&w, r.tenant)
-	defer w.done()
-	return r.a.explain(err, &w, n)
-}
+func (r *accountRequest) explain(err error, n int64) error { return r.a.explain(err, r.tenant, n) }

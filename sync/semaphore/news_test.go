@@ -1,6 +1,7 @@
 package semaphore_test
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -150,4 +151,61 @@ func TestAFutureWhoseFunctionPanicsAfterAnUpdate(t *testing.T) {
 	require.Greater(t, panics.Load(), 0)
 	require.Zero(t, stuck)
 	s.As("q").Release(1)
+}
+
+// An untimely is a context that asks for more each time somebody is about to wait for it.
+type untimely struct {
+	context.Context
+	waits func()
+}
+
+func (c untimely) Done() <-chan struct{} {
+	c.waits()
+	return c.Context.Done()
+}
+
+// A function that panics when it is called once more, after an Update, leaves no parker behind. One
+// that waited for a context would stay with that until it ends.
+func TestAPanicAfterAnUpdateLosesNoParker(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	mad := false
+	s := semaphore.New(1, semaphore.WithShares(nil), semaphore.WithMaxInUse(func(any) int64 {
+		if mad {
+			panic("mad")
+		}
+		return -1
+	}))
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	require.True(t, s.TryAcquire(1))
+	for range 20 { // The context is watched from then on.
+		done := make(chan error)
+		go func() { done <- s.Acquire(ctx, 1) }()
+		locktest.Eventually(t, "nobody waits", func() bool { return s.Waiting() > 0 })
+		s.Release(1)
+		require.NoError(t, locktest.Receive(t, done))
+	}
+	panics := func(n int) {
+		for range n {
+			require.Panics(t, func() {
+				_ = s.Acquire(untimely{ctx, func() {
+					s.As("anybody").Update()
+					mad = true
+				}}, 1)
+			})
+			mad = false
+		}
+	}
+	inUse := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	panics(10)
+	before := inUse()
+	panics(4000)
+	require.Less(t, inUse()-before, int64(256<<10))
+	require.Zero(t, s.Waiting())
+	s.Release(1)
 }

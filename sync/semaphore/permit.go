@@ -83,7 +83,7 @@ func (p *Permit) Release() {
 	case n == 0:
 	case r != nil && r.HandleReleasing(&p.n):
 		if p.tenant != nil {
-			p.s.accounts().release(*p.tenant, n, -1)
+			cedeIf(p.s.accounts().release(*p.tenant, n, -1))
 		} else {
 			p.s.giveBack(n)
 		}

@@ -157,15 +157,17 @@ func WithPriorities(classes, aging int) Option {
 // that waits.
 type Queue struct {
 	// MaxWaiting is how many requests may wait in all, and MaxWaitingPerTenant how many of one
-	// tenant or class. A further one ends with ErrQueueFull. 0 is any number.
+	// tenant or class: with WithParent those within the tenant do not count. A further one ends
+	// with ErrQueueFull. 0 is any number.
 	MaxWaiting, MaxWaitingPerTenant int
 
 	// RefuseLate refuses a request that cannot be served and done before its deadline, if permits
 	// are granted as fast and held as long as lately. It ends at once with ErrWouldExpire. Both
 	// times are averages over the last 32 grants, or as many as wait. The deadline is that of the
 	// context. A timeout is for the wait alone: the request has to be served by then, and need not
-	// be done. A future has no deadline. While fewer than two requests wait in line nothing is
-	// refused, so that the rate is measured anew.
+	// be done. A future has no deadline. Caps of WithMaxInUse are not foreseen: a tenant at its cap
+	// may wait for longer. While fewer than two requests wait in line nothing is refused, so that
+	// the rate is measured anew.
 	RefuseLate bool
 
 	// Shed is how requests that have waited for too long are ended, with ErrShed.
@@ -301,8 +303,16 @@ func (t Tenant) acquireElse(ctx context.Context, n int64) error {
 		return t.s.acquireNothing(ctx, n)
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case t.s.mayBeObserved():
+		return a.acquireObserved(ctx, 0, t.tenant, n)
 	}
-	return a.acquireAs(ctx, 0, t.tenant, n)
+	var x stay
+	p, err := a.begin(ctx, &x, 0, t.tenant, n)
+	if p != nil {
+		p.Sleeper().SleepInline()
+		err = x.end(p, n)
+	}
+	return err
 }
 
 // AcquireTimeout is [Semaphore.AcquireTimeout].
@@ -338,8 +348,10 @@ func (t Tenant) acquireTimeoutElse(d time.Duration, n int64) error {
 		return context.DeadlineExceeded
 	case n <= 0:
 		return t.s.acquireNothing(context.Background(), n)
+	case t.s.mayBeObserved():
+		return a.acquireObserved(context.Background(), d, t.tenant, n)
 	}
-	return a.acquireAs(context.Background(), d, t.tenant, n)
+	return a.acquire(context.Background(), d, t.tenant, n)
 }
 
 // AcquirePermit is [Semaphore.AcquirePermit].
@@ -372,7 +384,7 @@ func (t Tenant) tryElse(n int64) bool {
 // gives back those of the tenant nil. Otherwise the two are the same.
 func (t Tenant) Release(n int64) {
 	if a := t.s.accounts(); a != nil && n > 0 {
-		a.releaseAs(t.tenant, n, -1)
+		cedeIf(a.releaseAs(t.tenant, n, -1))
 		return
 	}
 	t.s.Release(n)
@@ -385,7 +397,7 @@ func (t Tenant) ReleaseCost(n, cost int64) {
 		panic("semaphore: negative cost")
 	}
 	if a := t.s.accounts(); a != nil && n > 0 {
-		a.releaseAs(t.tenant, n, cost)
+		cedeIf(a.releaseAs(t.tenant, n, cost))
 		return
 	}
 	t.s.Release(n)
@@ -420,7 +432,8 @@ type Refusal struct {
 
 	// RetryAfter is for how long a request of the same tenant would have waited, at the rate at
 	// which permits were granted lately: there is no use in coming back earlier. For how long it
-	// would have held its permits is not in it. It is 0 if that is not known.
+	// would have held its permits, and for how long its cap would have held it up, is not in it. It
+	// is 0 if that is not known.
 	RetryAfter time.Duration
 }
 
