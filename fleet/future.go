@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -26,7 +27,7 @@ import (
 // handle. And a request that waits when its process loses its lease ends with ErrLost: the owner
 // may bind it again.
 type Future struct {
-	f waiter.Future
+	f waiting.Future
 	d *driver
 	t *tenancy // of the round under way
 
@@ -41,7 +42,7 @@ func (s *Semaphore) Bind(f *Future, n int64) {
 	if s == nil || n < 0 {
 		panic("fleet: future of a nil semaphore, or of a negative number of permits")
 	}
-	waiter.Bind(&f.f, (*request)(f), n)
+	waiting.Bind(&f.f, (*request)(f), n)
 	f.d, f.lost, f.refused = s.d, false, nil
 }
 
@@ -88,7 +89,7 @@ func (f *Future) Permit() *Permit {
 	if f.Err() != nil {
 		return nil
 	}
-	n := waiter.NodeOf(&f.f).N
+	n := f.f.Node().N
 	if f.f.Take() != nil {
 		return nil
 	}
@@ -102,11 +103,11 @@ func (f *Future) Release() {
 	f.f.Release()
 }
 
-// A request is the future as the [waiter.Request] of its waiter.Future. The tenancy is the one that
+// A request is the future as the [waiting.Request] of its future. The tenancy is the one that
 // is current when the round starts.
 type request Future
 
-func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (r *request) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	r.t, r.before = r.d.current.Load(), r.d.refusal.Load()
 	if r.d.mayBeObserved() {
 		return observed.StartFuture(r.d.join(), observed.Request{N: w.N}, r.t, w, waker)
@@ -114,11 +115,11 @@ func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	return r.t.Start(w, waker)
 }
 
-func (r *request) Unlink(w *waiter.Waiter) bool { return r.t.Unlink(w) }
+func (r *request) Unlink(w *waiting.Waiter) bool { return r.t.Unlink(w) }
 
 func (r *request) GiveBack(n int64) bool { return r.t.GiveBack(n) }
 
-// Recorder implements [waiter.Recorded].
-func (r *request) Recorder() waiter.Recorder {
+// Recorder implements [waiting.Recorded].
+func (r *request) Recorder() waiting.Recorder {
 	return observed.Recorder(r.d, r.d.current.Load().IsObserved())
 }

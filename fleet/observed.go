@@ -6,7 +6,7 @@ import (
 
 	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/internal/observed"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // The record of a line is the driver's: it outlives losses, as the
@@ -116,14 +116,14 @@ func (d *driver) requested(n int64) observed.Request {
 //
 //go:noinline
 func (d *driver) acquireObserved(
-	ctx context.Context, end time.Time, l waiter.Limit, n int64,
+	ctx context.Context, end time.Time, l waiting.Limit, n int64,
 ) (t *tenancy, err error) {
 	r := d.join()
 	if t := d.current.Load(); t.TryObserved(n) {
 		r.Tried(d.requested(n), true)
 		return t, nil
 	}
-	err = observed.Await(r, d.requested(n), l, func(l waiter.Limit) (err error) {
+	err = observed.Await(r, d.requested(n), l, func(l waiting.Limit) (err error) {
 		t, err = d.acquireUntil(ctx, end, l, n)
 		return err
 	})

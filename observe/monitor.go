@@ -8,7 +8,7 @@ import (
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/agents"
 	"github.com/farad-go/farad/internal/observed/records"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // stampPeriod is how often waits and holds that last are marked, so that they are measured though
@@ -50,7 +50,7 @@ func newMonitor() *monitor {
 
 // start makes sure that the monitor runs if something is observed.
 func (m *monitor) start() {
-	if waiter.InBubble() {
+	if waiting.InBubble() {
 		return
 	}
 	m.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -168,13 +169,13 @@ var alarmScenarios = []experiment{
 				timer.Release()
 			}
 			await(func() bool { // a claimer may be at its last steps
-				s := waiter.NodeOf(&timer.f).Status()
-				return s == waiter.StatusIdle || s == waiter.StatusComplete
+				s := timer.f.Node().Status()
+				return s == waiting.StatusIdle || s == waiting.StatusComplete
 			})
 			timer.Init(1)
 			for !timer.Poll(w) {
 				woken.Receive()
-				if waiter.NodeOf(&timer.f).Status() == waiter.StatusBusy { // it has woken itself
+				if timer.f.Node().Status() == waiting.StatusBusy { // it has woken itself
 					interleave.Yield()
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -22,7 +23,7 @@ func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 		panic("rt: Blocking of a nil function")
 	}
 	b := &blocking[T]{ex: t.ex.scheduler, task: t, cx: cx, fn: fn, err: ErrGoexit}
-	waiter.Bind(&b.f, b, 1)
+	waiting.Bind(&b.f, b, 1)
 	err := Await(cx, b)
 	cx.away = false
 	if !b.taken {
@@ -34,7 +35,7 @@ func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 
 // blocking is the future of a function on another goroutine, which is the claimer of its node.
 type blocking[T any] struct {
-	f       waiter.Future
+	f       waiting.Future
 	ex      *scheduler
 	task    *Task    // lives while the owner waits; its name stays
 	cx      *Context // of the task; nil once the function may begin
@@ -54,7 +55,7 @@ func (b *blocking[T]) run() {
 			b.died = &PanicError{Value: r, Stack: debug.Stack()}
 			b.err = b.died
 		}
-		if !waiter.NodeOf(&b.f).Deliver(waiter.Granted) {
+		if !b.f.Node().Deliver(waiting.Granted) {
 			b.drop()
 		}
 	}()
@@ -79,21 +80,21 @@ func (b *blocking[T]) Err() error {
 // Release implements [Future].
 func (b *blocking[T]) Release() { b.f.Release() }
 
-// Start implements [waiter.Request].
-func (b *blocking[T]) Start(n *waiter.Waiter, w waiter.Waker) waiter.Outcome {
+// Start implements [waiting.Request].
+func (b *blocking[T]) Start(n *waiting.Waiter, w waiting.Waker) waiting.Outcome {
 	n.Arm(w)
 	b.cx.away, b.cx = true, nil // before the function begins
 	if err := b.ex.spawnCounted(b.run); err != nil {
 		b.refused = fmt.Errorf("rt: the pool has no goroutine for blocking work: %w", err)
-		return waiter.Granted
+		return waiting.Granted
 	}
-	return waiter.Pending
+	return waiting.Pending
 }
 
-// Unlink implements [waiter.Line]: the function is in no queue.
-func (b *blocking[T]) Unlink(*waiter.Waiter) bool { return false }
+// Unlink implements [waiting.Line]: the function is in no queue.
+func (b *blocking[T]) Unlink(*waiting.Waiter) bool { return false }
 
-// GiveBack implements [waiter.Line].
+// GiveBack implements [waiting.Line].
 func (b *blocking[T]) GiveBack(int64) bool {
 	b.drop()
 	return true

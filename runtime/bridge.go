@@ -3,6 +3,7 @@ package rt
 import (
 	"context"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -21,7 +22,7 @@ func BlockOn(ctx context.Context, f Future) error {
 	done := ctx.Done()
 	err := ctx.Err()
 	w := goroutineWaker{new(xsync.Sleeper)}
-	w.sleeper.Init(done != nil || waiter.InBubble())
+	w.sleeper.Init(done != nil || waiting.InBubble())
 	asking := false // ctx, which may be of a foreign type and panic
 	defer func() {
 		if err != nil || asking { // Poll may panic, too: then the wait is another's
@@ -50,8 +51,8 @@ type goroutineWaker struct{ sleeper *xsync.Sleeper }
 // Wake implements [waiter.Waker].
 func (w goroutineWaker) Wake() { w.sleeper.Wake(xsync.Token) }
 
-// Displaced implements [waiter.Owner]: see taskWaker.Displaced.
-func (w goroutineWaker) Displaced(by waiter.Waker) { displaced(w, by) }
+// Displaced implements [waiting.Owner]: see taskWaker.Displaced.
+func (w goroutineWaker) Displaced(by waiting.Waker) { displaced(w, by) }
 
 // sleep returns nil when w is woken, and the error of ctx when that is done.
 func (w goroutineWaker) sleep(ctx context.Context, done <-chan struct{}) error {
@@ -96,7 +97,7 @@ func WithContext(ctx context.Context, f Future) Future {
 type bound struct {
 	ctx  context.Context
 	f    Future
-	w    waiter.Waiter
+	w    waiting.Waiter
 	stop func() bool // has the function not be called, if it reports true; nil: not registered
 	err  error       // of the context, if that was first
 	done bool
@@ -116,15 +117,15 @@ func (b *bound) Poll(w waiter.Waker) bool {
 	}
 	s := b.w.Status()
 	switch s {
-	case waiter.StatusIdle:
+	case waiting.StatusIdle:
 		b.w.Arm(w)
-		b.stop = afterFunc(b.ctx, func() { b.w.Deliver(waiter.Granted) })
+		b.stop = afterFunc(b.ctx, func() { b.w.Deliver(waiting.Granted) })
 		return false
-	case waiter.StatusWaiting:
+	case waiting.StatusWaiting:
 		s = b.w.Rearm(w)
 	default:
 	}
-	if s != waiter.StatusWaiting && w != nil {
+	if s != waiting.StatusWaiting && w != nil {
 		w.Wake() // the context is done, or was when the future was released
 	}
 	return false
@@ -133,7 +134,7 @@ func (b *bound) Poll(w waiter.Waker) bool {
 // ended reports whether the context is done, and ends the wait if so.
 func (b *bound) ended() bool {
 	err := b.ctx.Err()
-	if err == nil && b.w.Status() == waiter.StatusComplete {
+	if err == nil && b.w.Status() == waiting.StatusComplete {
 		err = waiter.ContextError(b.ctx)
 	}
 	if err == nil {

@@ -3,6 +3,7 @@ package rt
 import (
 	"context"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -15,7 +16,7 @@ import (
 // allocates a few words for the first wait of a task, which later waits use again.
 type Completion struct {
 	_ noCopy
-	f waiter.Future
+	f waiting.Future
 	t *Task
 }
 
@@ -42,8 +43,8 @@ func (c *Completion) bind() {
 	if c.t == nil {
 		panic("rt: completion without Init")
 	}
-	if !waiter.Bound(&c.f) {
-		waiter.Bind(&c.f, joiners{c.t}, 0)
+	if !c.f.Bound() {
+		waiting.Bind(&c.f, joiners{c.t}, 0)
 	}
 }
 
@@ -59,8 +60,8 @@ func (c *Completion) Err() error {
 	if c.t == nil {
 		return waiter.ErrPending // without Init
 	}
-	pending, node := c.f.Err(), waiter.NodeOf(&c.f)
-	if pending != nil && (node.Status() != waiter.StatusIdle || c.t.ex == nil) {
+	pending, node := c.f.Err(), c.f.Node()
+	if pending != nil && (node.Status() != waiting.StatusIdle || c.t.ex == nil) {
 		return pending
 	}
 	if pending == nil {
@@ -88,23 +89,23 @@ var completions = xsync.Pool{New: func() any { return new(Completion) }}
 
 // recycle keeps c for another wait, unless a worker still has it.
 func (c *Completion) recycle() {
-	if s := waiter.NodeOf(&c.f).Status(); s != waiter.StatusComplete && s != waiter.StatusIdle {
+	if s := c.f.Node().Status(); s != waiting.StatusComplete && s != waiting.StatusIdle {
 		return
 	}
 	c.f.Release()
 	c.t = nil
-	waiter.Bind(&c.f, nil, 0)
+	waiting.Bind(&c.f, nil, 0)
 	completions.Put(c)
 }
 
 // waitEnd waits in a goroutine for the end of the task, or returns the error of ctx. If both have
 // happened, it returns the error.
 func (t *Task) waitEnd(ctx context.Context) error {
-	l := waiter.UntilDone(ctx)
+	l := waiting.UntilDone(ctx)
 	if err := l.Cancelled(); err != nil {
 		return err
 	}
-	p := waiter.GetParker(l)
+	p := waiting.GetParker(l)
 	s := t.registered()
 	s.mu.Lock()
 	waits := t.joinLocked(&p.Waiter)
@@ -116,19 +117,19 @@ func (t *Task) waitEnd(ctx context.Context) error {
 		}
 		return l.Cancelled() // again: it may have ended before the task
 	}
-	_, err := waiter.Wait(p, l, joiners{t})
+	_, err := waiting.Wait(p, l, joiners{t})
 	if err == nil {
 		p.Put()
 	}
 	return err
 }
 
-// joiners are the waits for the end of t, as a [waiter.Request].
+// joiners are the waits for the end of t, as a [waiting.Request].
 type joiners struct{ t *Task }
 
-// Start implements [waiter.Request]. The node has N = 0 until the worker notes the end in it: only
+// Start implements [waiting.Request]. The node has N = 0 until the worker notes the end in it: only
 // then there is something to give back.
-func (j joiners) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (j joiners) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	if j.t.ex == nil {
 		panic("rt: wait for a task that was never spawned")
 	}
@@ -138,20 +139,20 @@ func (j joiners) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	w.N = 0
 	w.Arm(waker)
 	if !j.t.joinLocked(w) {
-		return waiter.Granted
+		return waiting.Granted
 	}
-	return waiter.Pending
+	return waiting.Pending
 }
 
-// Unlink implements [waiter.Line].
-func (j joiners) Unlink(w *waiter.Waiter) bool {
+// Unlink implements [waiting.Line].
+func (j joiners) Unlink(w *waiting.Waiter) bool {
 	s := j.t.registered()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return j.t.more.joiners.Remove(w)
 }
 
-// GiveBack implements [waiter.Line]: the wait goes without the error of t.
+// GiveBack implements [waiting.Line]: the wait goes without the error of t.
 func (j joiners) GiveBack(int64) bool {
 	j.t.endGivenUp()
 	return true
@@ -159,7 +160,7 @@ func (j joiners) GiveBack(int64) bool {
 
 // joinLocked queues n for the end of the task, and reports false if the task has ended. The caller
 // holds the lock of the task's shard.
-func (t *Task) joinLocked(n *waiter.Waiter) bool {
+func (t *Task) joinLocked(n *waiting.Waiter) bool {
 	if t.state.Load()&taskAlive == 0 {
 		return false
 	}

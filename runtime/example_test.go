@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	rt "github.com/farad-go/farad/runtime"
@@ -512,27 +513,38 @@ func ExampleTaskInfo() {
 	// Output: invoice 4711 waits for future of package semaphore
 }
 
-// flag is a future of one's own: it is complete when a goroutine has raised it.
+// flag is a future of one's own: it is complete when it has been raised.
 type flag struct {
-	w waiter.Waiter
+	mu     sync.Mutex
+	raised bool
+	waker  waiter.Waker
 }
 
-// Raise completes the future. It is for one goroutine, and one call.
-func (f *flag) Raise() { f.w.Deliver(waiter.Granted) }
+// Raise completes the future.
+func (f *flag) Raise() {
+	f.mu.Lock()
+	f.raised = true
+	waker := f.waker
+	f.mu.Unlock()
+	if waker != nil {
+		waker.Wake()
+	}
+}
 
 func (f *flag) Poll(w waiter.Waker) bool {
-	s := f.w.Rearm(w)
-	if s == waiter.StatusBusy && w != nil {
-		w.Wake() // Raise is at its last steps: come back
-	}
-	return s == waiter.StatusComplete
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.waker = w
+	return f.raised
 }
 
 func (f *flag) Err() error {
-	if f.w.Status() != waiter.StatusComplete {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.raised {
 		return waiter.ErrPending
 	}
-	return f.w.Outcome().Err()
+	return nil
 }
 
 func (f *flag) Release() {} // there is nothing to give back
@@ -540,7 +552,6 @@ func (f *flag) Release() {} // there is nothing to give back
 func ExampleFuture() {
 	ex := rt.New()
 	var f flag
-	f.w.Arm(nil)
 	h := rt.Go(ex, func(cx *rt.Context) (string, error) { return "raised", rt.Await(cx, &f) })
 	f.Raise()
 	fmt.Println(h.Wait(context.Background()))

@@ -10,8 +10,8 @@ import (
 
 	uber "go.uber.org/atomic"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // An Executor runs tasks on a few workers, each of which is a goroutine. [New] and [NewOn] start
@@ -170,7 +170,7 @@ func newExecutor(workers int) *Executor {
 		drained: make(chan struct{}),
 		panics:  new(panics),
 	}
-	s.bubbled = waiter.InBubble()
+	s.bubbled = waiting.InBubble()
 	for i := range s.workers {
 		w := &worker{id: uint32(i), ex: s, solo: workers == 1}
 		w.sleeper.Init(s.bubbled)

@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -21,7 +22,7 @@ import (
 // [waiter.Future] has another end: Take leaves what was obtained to the owner.
 //
 // A future that waits for one task must be released before another task polls it. With futures
-// that are built on [waiter.Waiter], as all of this module are, the second task panics.
+// that are built on [waiting.Waiter], as all of this module are, the second task panics.
 type Future interface {
 	Poll(w waiter.Waker) bool
 	Err() error
@@ -56,19 +57,19 @@ func Await(cx *Context, f Future) error {
 }
 
 // restart makes f a new request r. It reports false while f waits.
-func restart(f *waiter.Future, r waiter.Request) bool {
-	node := waiter.NodeOf(f)
-	for node.Status() == waiter.StatusBusy {
+func restart(f *waiting.Future, r waiting.Request) bool {
+	node := f.Node()
+	for node.Status() == waiting.StatusBusy {
 		xsync.Yield() // to the claimer, which is about to finish
 	}
 	switch node.Status() {
-	case waiter.StatusWaiting:
+	case waiting.StatusWaiting:
 		return false
-	case waiter.StatusComplete:
+	case waiting.StatusComplete:
 		node.N = 0 // nothing to give back
 	default:
 	}
-	waiter.Bind(f, r, 0)
+	waiting.Bind(f, r, 0)
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime/debug"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -132,7 +133,7 @@ func (h *JoinHandle[T]) Done() <-chan struct{} {
 
 // A closer closes a channel at the end of a task.
 type closer struct {
-	node waiter.Waiter
+	node waiting.Waiter
 	c    chan struct{}
 }
 

@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -116,7 +117,7 @@ func (a *allOf) pollWoken(w waiter.Waker) {
 		}
 		a.parts = p
 	}
-	if o, ok := p.owner().(waiter.Owner); ok {
+	if o, ok := p.owner().(waiting.Owner); ok {
 		o.Displaced(w)
 	}
 	q := p.take(w)
@@ -200,12 +201,12 @@ func (q *part) Wake() {
 	}
 }
 
-// Displaced implements [waiter.Owner], for the wait for the whole.
-func (q *part) Displaced(by waiter.Waker) {
+// Displaced implements [waiting.Owner], for the wait for the whole.
+func (q *part) Displaced(by waiting.Waker) {
 	if r, ok := by.(*part); ok && r == q {
 		return // a part that was woken and still waits
 	}
-	if o, ok := q.of.owner().(waiter.Owner); ok {
+	if o, ok := q.of.owner().(waiting.Owner); ok {
 		o.Displaced(by)
 	}
 	q.Wake() // the next poll of the whole looks at the part

@@ -12,6 +12,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/observe"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -134,7 +135,7 @@ type unending struct {
 func again(s *semaphore.Semaphore, n int64) *unending { return &unending{s: s, n: n} }
 
 func (f *unending) Poll(w waiter.Waker) bool {
-	if !waiter.Bound(&f.Future) {
+	if !(*waiting.Future)(&f.Future).Bound() {
 		f.s.Bind(&f.Future, f.n)
 	}
 	return f.Future.Poll(w)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/waiting"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -120,7 +121,7 @@ func (p *patientPool) Submit(fn func()) error {
 func TestPollTaskIsNoWaker(t *testing.T) {
 	_, ok := any(new(pollFunc)).(waiter.Waker)
 	require.False(t, ok)
-	_, ok = new(pollFunc).Waker().(waiter.Owner)
+	_, ok = new(pollFunc).Waker().(waiting.Owner)
 	require.True(t, ok)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/agents"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -238,7 +239,7 @@ func (ex *Executor) read() agents.Executor {
 		x := &all[begin+i]
 		x.WaitsFor, x.Locks = describe(t.waits), t.waitsForLocks()
 	}
-	if ex.bubbled != waiter.InBubble() {
+	if ex.bubbled != waiting.InBubble() {
 		waits = nil // A task that is taken may have to be woken, and only in its bubble that is possible.
 	}
 	for i := range ex.shards {
@@ -331,7 +332,7 @@ func ofLock(f Future) bool {
 	if !ok {
 		return false
 	}
-	t := reflect.TypeOf(waiter.RequestOf(own))
+	t := reflect.TypeOf((*waiting.Future)(own).Request())
 	if t == nil || t.Kind() != reflect.Pointer {
 		return false
 	}

@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -76,8 +77,8 @@ type Task struct {
 // more holds the fields that most tasks do not need.
 type more struct {
 	name    string
-	err     error        // how it ended
-	joiners waiter.Queue // the waits for its end
+	err     error         // how it ended
+	joiners waiting.Queue // the waits for its end
 
 	// The context of this life, nil if it was not asked for. Written by the goroutine that has
 	// taken the task.
@@ -107,7 +108,7 @@ func (t *Task) base() *Task { return t }
 func (t *Task) Waker() waiter.Waker { return t.waker() }
 
 // taskWaker is a task as the waker of a future. It is a type of its own so that the methods of
-// [waiter.Owner] are not promoted to the types of poll tasks. A poll task is no waker itself:
+// [waiting.Owner] are not promoted to the types of poll tasks. A poll task is no waker itself:
 // otherwise it could be passed to a future that cannot distinguish it from another task.
 type taskWaker Task
 
@@ -133,9 +134,9 @@ func (t *taskWaker) Wake() {
 	}
 }
 
-// Displaced implements [waiter.Owner]. It panics if another task, or a goroutine in [BlockOn],
+// Displaced implements [waiting.Owner]. It panics if another task, or a goroutine in [BlockOn],
 // polls a future that waits for this task.
-func (t *taskWaker) Displaced(by waiter.Waker) {
+func (t *taskWaker) Displaced(by waiting.Waker) {
 	if t.state.Load()&taskAlive != 0 {
 		displaced(t, by)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -16,7 +17,7 @@ import (
 // time of its own.
 type Timer struct {
 	_ noCopy
-	f waiter.Future
+	f waiting.Future
 	d time.Duration
 
 	// In the heap of ts; nil if it has a timer of its own. Guarded by the lock of ts; at is the
@@ -40,8 +41,8 @@ func (t *Timer) Init(d time.Duration) {
 // Poll starts the timer, unless that was done, and reports whether the time has passed. See
 // [Future].
 func (t *Timer) Poll(w waiter.Waker) bool {
-	if !waiter.Bound(&t.f) {
-		waiter.Bind(&t.f, (*timing)(t), 0)
+	if !t.f.Bound() {
+		waiting.Bind(&t.f, (*timing)(t), 0)
 	}
 	return t.f.Poll(w)
 }
@@ -54,34 +55,34 @@ func (t *Timer) complete() bool { return t.f.Complete() }
 // Release stops the timer, which the next Poll starts again.
 func (t *Timer) Release() { t.f.Release() }
 
-// timing is a timer as a [waiter.Request].
+// timing is a timer as a [waiting.Request].
 type timing Timer
 
-// Start implements [waiter.Request].
-func (t *timing) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+// Start implements [waiting.Request].
+func (t *timing) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	if t.d <= 0 {
-		return waiter.Granted
+		return waiting.Granted
 	}
 	w.Arm(waker)
 	if task := taskOf(waker); task != nil {
 		t.ts = &task.ex.timers
 		t.ts.add((*Timer)(t))
-		return waiter.Pending
+		return waiting.Pending
 	}
 	t.ts = nil
-	t.alone = newAlarm(t.d, func() { w.Deliver(waiter.Granted) })
-	return waiter.Pending
+	t.alone = newAlarm(t.d, func() { w.Deliver(waiting.Granted) })
+	return waiting.Pending
 }
 
-// Unlink implements [waiter.Line].
-func (t *timing) Unlink(*waiter.Waiter) bool {
+// Unlink implements [waiting.Line].
+func (t *timing) Unlink(*waiting.Waiter) bool {
 	if t.ts != nil {
 		return t.ts.remove((*Timer)(t))
 	}
 	return t.alone.Stop()
 }
 
-// GiveBack implements [waiter.Line]: a timer has nothing.
+// GiveBack implements [waiting.Line]: a timer has nothing.
 func (t *timing) GiveBack(int64) bool { return true }
 
 // Sleep waits for d in a straight-line task. It returns [ErrCancelled] if the task is aborted
@@ -201,13 +202,13 @@ func (ts *timers) setClock(now time.Duration) {
 
 // fire completes all timers whose time has passed.
 func (ts *timers) fire() {
-	var wakes waiter.WakeList
+	var wakes waiting.WakeList
 	ts.mu.Lock()
 	now := ts.now()
 	for len(ts.heap) > 0 && ts.heap[0].at <= now {
 		t := ts.heap[0]
 		ts.removeAt(0)
-		wakes.Add(waiter.NodeOf(&t.f), waiter.Granted)
+		wakes.Add(t.f.Node(), waiting.Granted)
 	}
 	ts.set = 0
 	ts.setClock(now)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -90,8 +91,8 @@ func (w *watched) Wake() {
 	w.task.waker().Wake()
 }
 
-// Displaced implements [waiter.Owner].
-func (w *watched) Displaced(by waiter.Waker) { w.task.waker().Displaced(by) }
+// Displaced implements [waiting.Owner].
+func (w *watched) Displaced(by waiting.Waker) { w.task.waker().Displaced(by) }
 
 func newWatchdog(ex *scheduler, after time.Duration, report func(Report)) *watchdog {
 	wd := &watchdog{

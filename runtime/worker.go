@@ -3,8 +3,8 @@ package rt
 import (
 	"runtime/debug"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 const (
@@ -274,7 +274,7 @@ func (w *worker) finish(t *Task, err error) {
 	}
 	t.endContext() // before anyone can observe the end
 	s := &ex.shards[t.shard]
-	var wakes waiter.WakeList
+	var wakes waiting.WakeList
 	s.mu.Lock()
 	s.remove(t)
 	e, _ := err.(*PanicError) //nolint:errorlint // it is made by the worker
@@ -287,7 +287,7 @@ func (w *worker) finish(t *Task, err error) {
 		}
 		for j := m.joiners.PopFront(); j != nil; j = m.joiners.PopFront() {
 			j.N = 1 // Wake counts the permits of waits that were given up.
-			wakes.Add(j, waiter.Granted)
+			wakes.Add(j, waiting.Granted)
 		}
 	}
 	t.waits = nil

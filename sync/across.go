@@ -6,14 +6,14 @@ import (
 	std "sync"
 	"sync/atomic"
 
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // waitAcross waits until the request of f is complete, or the context of l ends the wait. It is for
 // a goroutine in a bubble that may have to wait for one outside, or in another bubble: see
 // [across]. A time never ends it, because the bubble's clock stands still. If l has ended the wait
 // the request has been given up, and the error is that of l.
-func waitAcross(f *waiter.Future, l waiter.Limit) error {
+func waitAcross(f *waiting.Future, l waiting.Limit) error {
 	kept := false
 	defer func() {
 		if !kept { // also if the context has panicked
@@ -55,7 +55,7 @@ func newAcross() *across {
 
 // wakeAfter has w be woken when the context of l ends. It returns what undoes that. The context,
 // which may be of a foreign type and panic, is asked nothing.
-func (w *across) wakeAfter(l waiter.Limit) (stop func()) {
+func (w *across) wakeAfter(l waiting.Limit) (stop func()) {
 	done := l.Done()
 	if done == nil {
 		return func() {}

@@ -11,13 +11,13 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A permit that a stranger has, and the line of those who want it.
 type permit struct {
 	mu   std.Mutex
-	list waiter.Queue
+	list waiting.Queue
 	free bool
 }
 
@@ -27,25 +27,25 @@ func (l *permit) Waiting() int {
 	return l.list.Len()
 }
 
-func (l *permit) pop() *waiter.Waiter {
+func (l *permit) pop() *waiting.Waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.list.PopFront()
 }
 
-func (l *permit) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (l *permit) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.free {
 		l.free = false
-		return waiter.Granted
+		return waiting.Granted
 	}
 	w.Arm(waker)
 	l.list.PushBack(w)
-	return waiter.Pending
+	return waiting.Pending
 }
 
-func (l *permit) Unlink(w *waiter.Waiter) bool {
+func (l *permit) Unlink(w *waiting.Waiter) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.list.Remove(w)
@@ -60,7 +60,7 @@ func (l *permit) GiveBack(int64) bool {
 			l.free = true
 			return true
 		}
-		if w.Deliver(waiter.Granted) {
+		if w.Deliver(waiting.Granted) {
 			return true
 		}
 	}
@@ -81,8 +81,8 @@ func TestWaitAcrossLosesNothingToItsContext(t *testing.T) {
 						ctx, cancel := context.WithCancel(t.Context())
 						defer cancel()
 						c := locktest.NewTrapContext(ctx, method, int64(calls), func() { again = true; end() })
-						var f waiter.Future
-						waiter.Bind(&f, l, 1)
+						var f waiting.Future
+						waiting.Bind(&f, l, 1)
 						ended := make(chan error, 1)
 						go func() {
 							err := context.Canceled
@@ -90,7 +90,7 @@ func TestWaitAcrossLosesNothingToItsContext(t *testing.T) {
 								_ = recover()
 								ended <- err
 							}()
-							err = waitAcross(&f, waiter.UntilDone(c))
+							err = waitAcross(&f, waiting.UntilDone(c))
 						}()
 						locktest.Eventually(t, "it waits, or has ended", func() bool { return l.Waiting() > 0 || len(ended) > 0 })
 						if when == "cancelled" || when == "cancelled and freed" {

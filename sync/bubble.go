@@ -14,7 +14,7 @@ import (
 
 	"github.com/farad-go/farad/internal/linked"
 	"github.com/farad-go/farad/internal/parking"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A goroutine of a testing/synctest bubble should wait durably: the bubble's time goes on while it
@@ -55,9 +55,9 @@ type row struct {
 	holders crowd // of the holds
 
 	// The lines are of nodes whose N is the hold.
-	own   waiter.Queue // of the bubble of all holders
-	line  waiter.Queue
-	spots map[*waiter.Waiter]spot // of those in the two
+	own   waiting.Queue // of the bubble of all holders
+	line  waiting.Queue
+	spots map[*waiting.Waiter]spot // of those in the two
 }
 
 type spot struct {
@@ -68,7 +68,7 @@ type spot struct {
 
 // enlist returns what a request puts into the line of a lock that is its bubble's own, or is not. A
 // goroutine that sleeps across the border says where.
-type enlist func(own bool) (*waiter.Waiter, *across)
+type enlist func(own bool) (*waiting.Waiter, *across)
 
 // A crowd is how many there are of each bubble; bubble 0 is outside of all.
 type crowd []users
@@ -119,7 +119,7 @@ func isTest() bool {
 //
 //go:norace
 func bubble() uint64 {
-	if !waiter.InBubble() {
+	if !waiting.InBubble() {
 		return 0
 	}
 	// goroutine 35 [running, synctest bubble 3]:
@@ -144,7 +144,7 @@ func bubble() uint64 {
 // If l is not bubbled, and the caller in no bubble, join does nothing and reports false.
 //
 //go:norace
-func join(l bubbling, hold int64, node enlist) (o waiter.Outcome, here bool) {
+func join(l bubbling, hold int64, node enlist) (o waiting.Outcome, here bool) {
 	id := bubble()
 	for id != 0 || l.isBubbled() { // A retry follows an unlock.
 		if o, here := joinRow(l, hold, id, node); here {
@@ -154,32 +154,32 @@ func join(l bubbling, hold int64, node enlist) (o waiter.Outcome, here bool) {
 			makeRow(l)
 		}
 	}
-	return waiter.Pending, false
+	return waiting.Pending, false
 }
 
 // joinRow is join for one of bubble id, if l has a row.
-func joinRow(l bubbling, hold int64, id uint64, node enlist) (o waiter.Outcome, here bool) {
+func joinRow(l bubbling, hold int64, id uint64, node enlist) (o waiting.Outcome, here bool) {
 	rows.mu.Lock()
 	defer rows.mu.Unlock()
 	r := rows.of[l]
 	if r == nil {
-		return waiter.Pending, false
+		return waiting.Pending, false
 	}
 	own := r.isOwn(id)
 	if r.own.Front() == nil && (own || r.line.Front() == nil) && r.fits(hold) {
 		r.take(hold, id)
-		return waiter.Granted, true
+		return waiting.Granted, true
 	}
 	if w, across := node(own); w != nil {
 		w.N = hold
 		r.stand(w, spot{id, own, across})
 	}
-	return waiter.Pending, true
+	return waiting.Pending, true
 }
 
 // joinFrom is joinRow for a node of a future that has come through the gate of l.
-func joinFrom(l bubbling, w *waiter.Waiter) (o waiter.Outcome, here bool) {
-	return joinRow(l, w.N, 0, func(bool) (*waiter.Waiter, *across) { return w, nil })
+func joinFrom(l bubbling, w *waiting.Waiter) (o waiting.Outcome, here bool) {
+	return joinRow(l, w.N, 0, func(bool) (*waiting.Waiter, *across) { return w, nil })
 }
 
 // makeRow makes l bubbled. It may be held, and wanted: its holders need not know, because only the
@@ -192,7 +192,7 @@ func makeRow(l bubbling) {
 		line.Unlock()
 		return
 	}
-	r := &row{spots: map[*waiter.Waiter]spot{}}
+	r := &row{spots: map[*waiting.Waiter]spot{}}
 	readers, writing, admission := l.toBubbled()
 	if writing {
 		r.take(rwWriter, 0)
@@ -211,7 +211,7 @@ func makeRow(l bubbling) {
 	}
 	rows.mu.Unlock()
 	if s != nil && !future {
-		line.ClaimAndUnlock(s).Deliver(waiter.Granted)
+		line.ClaimAndUnlock(s).Deliver(waiting.Granted)
 	} else {
 		line.Unlock()
 	}
@@ -248,7 +248,7 @@ func unjoinOf(l bubbling, hold int64, id uint64) (ok, here bool) {
 
 // drop takes w out of the line of l and reports whether it was there. The caller delivers to those
 // that have been claimed.
-func drop(l bubbling, w *waiter.Waiter) (claimed []served, ok bool) {
+func drop(l bubbling, w *waiting.Waiter) (claimed []served, ok bool) {
 	rows.mu.Lock()
 	defer rows.mu.Unlock()
 	r := rows.of[l]
@@ -261,7 +261,7 @@ func drop(l bubbling, w *waiter.Waiter) (claimed []served, ok bool) {
 
 // goOver puts w into the own line of l in place of the node from, which is in the other line, if
 // the lock is its bubble's own. The caller delivers to those that have been claimed.
-func goOver(l bubbling, from *waiter.Waiter, w func() *waiter.Waiter) (claimed []served) {
+func goOver(l bubbling, from *waiting.Waiter, w func() *waiting.Waiter) (claimed []served) {
 	rows.mu.Lock()
 	defer rows.mu.Unlock()
 	r := rows.of[l]
@@ -300,7 +300,7 @@ func held(l bubbling) (readers int64, writing bool) {
 // A served node holds the lock, and needs its outcome; or its goroutine, which sleeps across the
 // border, has to be woken, because it can go over.
 type served struct {
-	w      *waiter.Waiter
+	w      *waiting.Waiter
 	hold   int64
 	bubble uint64
 	across *across
@@ -312,7 +312,7 @@ func deliver(l bubbling, claimed []served) {
 		switch {
 		case s.across != nil:
 			s.across.Wake()
-		case !s.w.Deliver(waiter.Granted):
+		case !s.w.Deliver(waiting.Granted):
 			unjoinOf(l, s.hold, s.bubble) // of a future that was abandoned
 		}
 	}
@@ -350,25 +350,25 @@ func (r *row) give(hold int64, id uint64) bool {
 func (r *row) isOwn(id uint64) bool { return id != 0 && r.holders.allOf(id) }
 
 // stand puts w at the end of its line.
-func (r *row) stand(w *waiter.Waiter, p spot) {
+func (r *row) stand(w *waiting.Waiter, p spot) {
 	r.lineOf(p).PushBack(w)
 	r.spots[w] = p
 }
 
-func (r *row) lineOf(p spot) *waiter.Queue {
+func (r *row) lineOf(p spot) *waiting.Queue {
 	if p.own {
 		return &r.own
 	}
 	return &r.line
 }
 
-func (r *row) isIn(w *waiter.Waiter) bool {
+func (r *row) isIn(w *waiting.Waiter) bool {
 	_, ok := r.spots[w]
 	return ok
 }
 
 // part takes w out of its line.
-func (r *row) part(w *waiter.Waiter) spot {
+func (r *row) part(w *waiting.Waiter) spot {
 	p := r.spots[w]
 	r.lineOf(p).Remove(w)
 	delete(r.spots, w)
@@ -419,7 +419,7 @@ func (r *row) serve(l bubbling) (claimed []served) {
 }
 
 // next returns who is first in line, or nil.
-func (r *row) next() *waiter.Waiter {
+func (r *row) next() *waiting.Waiter {
 	if w := r.own.Front(); w != nil {
 		return w
 	}
@@ -429,14 +429,14 @@ func (r *row) next() *waiter.Waiter {
 // A rowLine is the line of a bubbled lock, for a wait that may end early.
 type rowLine struct{ l bubbling }
 
-// Unlink implements [waiter.Line].
-func (r rowLine) Unlink(w *waiter.Waiter) bool {
+// Unlink implements [waiting.Line].
+func (r rowLine) Unlink(w *waiting.Waiter) bool {
 	claimed, ok := drop(r.l, w)
 	deliver(r.l, claimed)
 	return ok
 }
 
-// GiveBack implements [waiter.Line].
+// GiveBack implements [waiting.Line].
 func (r rowLine) GiveBack(hold int64) bool {
 	ok, _ := unjoin(r.l, hold)
 	return ok
@@ -444,19 +444,19 @@ func (r rowLine) GiveBack(hold int64) bool {
 
 // lockBubbled locks l, or returns the error of until if that ends the wait before. If this is no
 // business of bubbles it does nothing and reports false.
-func lockBubbled(l bubbling, hold int64, until waiter.Limit) (here bool, err error) {
-	var p *waiter.Parker
+func lockBubbled(l bubbling, hold int64, until waiting.Limit) (here bool, err error) {
+	var p *waiting.Parker
 	var c *crossing
-	o, here := join(l, hold, func(own bool) (*waiter.Waiter, *across) {
-		if own || !waiter.InBubble() {
-			p = waiter.GetParker(until)
+	o, here := join(l, hold, func(own bool) (*waiting.Waiter, *across) {
+		if own || !waiting.InBubble() {
+			p = waiting.GetParker(until)
 			return &p.Waiter, nil
 		}
 		c = &crossing{across: newAcross()}
 		c.node.Arm(c)
 		return &c.node, c.across
 	})
-	if o == waiter.Granted || !here {
+	if o == waiting.Granted || !here {
 		return here, nil
 	}
 	if c != nil { // The clock stands still meanwhile: a time in until is not used up.
@@ -464,7 +464,7 @@ func lockBubbled(l bubbling, hold int64, until waiter.Limit) (here bool, err err
 			return true, err
 		}
 	}
-	if _, err := waiter.Wait(p, until, rowLine{l}); err != nil {
+	if _, err := waiting.Wait(p, until, rowLine{l}); err != nil {
 		return true, err
 	}
 	p.Put()
@@ -474,12 +474,12 @@ func lockBubbled(l bubbling, hold int64, until waiter.Limit) (here bool, err err
 // A crossing is a wait of a goroutine of a bubble for one outside.
 type crossing struct {
 	*across
-	node waiter.Waiter
+	node waiting.Waiter
 }
 
 // wait returns when c holds l, or when the context of until has ended the wait, with its error; or
 // with a parker that is in line in place of c.
-func (c *crossing) wait(l bubbling, until waiter.Limit) (p *waiter.Parker, err error) {
+func (c *crossing) wait(l bubbling, until waiting.Limit) (p *waiting.Parker, err error) {
 	defer c.wakeAfter(until)()
 	ended := false
 	defer func() {
@@ -487,14 +487,14 @@ func (c *crossing) wait(l bubbling, until waiter.Limit) (p *waiter.Parker, err e
 			line.GiveBack(c.node.N)
 		}
 	}()
-	for c.node.Status() != waiter.StatusComplete {
+	for c.node.Status() != waiting.StatusComplete {
 		c.sleep()
 		if err := until.Cancelled(); err != nil && (rowLine{l}).Unlink(&c.node) {
 			ended = true
 			return nil, err
 		}
-		deliver(l, goOver(l, &c.node, func() *waiter.Waiter {
-			p = waiter.GetParker(until)
+		deliver(l, goOver(l, &c.node, func() *waiting.Waiter {
+			p = waiting.GetParker(until)
 			return &p.Waiter
 		}))
 		if p != nil {
@@ -511,6 +511,6 @@ func (c *crossing) wait(l bubbling, until waiter.Limit) (p *waiter.Parker, err e
 //
 //go:norace
 func tryBubbled(l bubbling, hold int64) (ok, here bool) {
-	o, here := join(l, hold, func(bool) (*waiter.Waiter, *across) { return nil, nil })
-	return o == waiter.Granted, here
+	o, here := join(l, hold, func(bool) (*waiting.Waiter, *across) { return nil, nil })
+	return o == waiting.Granted, here
 }

@@ -5,8 +5,8 @@ package sync
 import (
 	std "sync"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // groups are the WaitGroups whose counter is not zero and was raised from zero in a bubble, with
@@ -52,9 +52,9 @@ func (wg *WaitGroup) isForeign() bool {
 }
 
 // waitAcross is wait, but not durable.
-func (wg *WaitGroup) waitAcross(l waiter.Limit) error {
-	var f waiter.Future
-	waiter.Bind(&f, groupRequest{groupLine{wg}}, 1)
+func (wg *WaitGroup) waitAcross(l waiting.Limit) error {
+	var f waiting.Future
+	waiting.Bind(&f, groupRequest{groupLine{wg}}, 1)
 	if err := waitAcross(&f, l); err != nil {
 		return err
 	}
@@ -62,14 +62,14 @@ func (wg *WaitGroup) waitAcross(l waiter.Limit) error {
 	return nil
 }
 
-// A groupRequest is a wait for the end of all tasks, as a [waiter.Request].
+// A groupRequest is a wait for the end of all tasks, as a [waiting.Request].
 type groupRequest struct{ groupLine }
 
-// Start implements [waiter.Request].
-func (r groupRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+// Start implements [waiting.Request].
+func (r groupRequest) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	w.Arm(waker)
 	if r.wg.enter(w) {
-		return waiter.Pending
+		return waiting.Pending
 	}
-	return waiter.Granted
+	return waiting.Granted
 }

@@ -2,7 +2,7 @@
 
 package sync
 
-import "github.com/farad-go/farad/waiter"
+import "github.com/farad-go/farad/internal/waiting"
 
 // Scenarios have no bubbles.
 const (
@@ -17,17 +17,19 @@ type (
 	across   struct{}
 )
 
-func join(bubbling, int64, func(bool) (*waiter.Waiter, *across)) (o waiter.Outcome, here bool) {
-	return waiter.Pending, false
+func join(bubbling, int64, func(bool) (*waiting.Waiter, *across)) (o waiting.Outcome, here bool) {
+	return waiting.Pending, false
 }
 
-func joinFrom(bubbling, *waiter.Waiter) (o waiter.Outcome, here bool) { return waiter.Pending, false }
+func joinFrom(bubbling, *waiting.Waiter) (o waiting.Outcome, here bool) {
+	return waiting.Pending, false
+}
 
 func unjoin(bubbling, int64) (ok, here bool) { return false, false }
 
 type served struct{}
 
-func drop(bubbling, *waiter.Waiter) (claimed []served, ok bool) { return nil, false }
+func drop(bubbling, *waiting.Waiter) (claimed []served, ok bool) { return nil, false }
 
 func deliver(bubbling, []served) {}
 
@@ -35,7 +37,7 @@ func inLine(bubbling) int { return 0 }
 
 func held(bubbling) (readers int64, writing bool) { return 0, false }
 
-func lockBubbled(bubbling, int64, waiter.Limit) (here bool, err error) { return false, nil }
+func lockBubbled(bubbling, int64, waiting.Limit) (here bool, err error) { return false, nil }
 
 func tryBubbled(bubbling, int64) (ok, here bool) { return false, false }
 
@@ -43,4 +45,4 @@ func (*WaitGroup) tellBubble(int, int32) {}
 
 func (*WaitGroup) isForeign() bool { return false }
 
-func (*WaitGroup) waitAcross(waiter.Limit) error { return nil }
+func (*WaitGroup) waitAcross(waiting.Limit) error { return nil }

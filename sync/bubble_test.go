@@ -19,6 +19,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -938,7 +939,7 @@ func TestWaitAcrossIsToldOfAnEarlyReuse(t *testing.T) {
 	var wg WaitGroup
 	wg.state.Store(1) // a waiter of the next round
 	require.PanicsWithValue(t, "sync: WaitGroup is reused before previous Wait has returned", func() {
-		_ = wg.waitAcross(waiter.Limit{})
+		_ = wg.waitAcross(waiting.Limit{})
 	})
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Cond is a condition variable: goroutines wait for, or announce, that something has changed. L
@@ -62,10 +62,10 @@ type Cond struct {
 	L Locker
 
 	mu    xsync.Mutex
-	line  waiter.Queue   // guarded by mu
-	reach *waiter.Waiter // the last in line of those who entered before the latest signal; guarded by mu
-	flags xsync.Uint32   // condOccupied: written under mu
-	self  xsync.Uint32   // where c is, since its first use
+	line  waiting.Queue   // guarded by mu
+	reach *waiting.Waiter // the last in line of those who entered before the latest signal; guarded by mu
+	flags xsync.Uint32    // condOccupied: written under mu
+	self  xsync.Uint32    // where c is, since its first use
 }
 
 const (
@@ -89,10 +89,10 @@ func NewCond(l Locker) *Cond { return &Cond{L: l} }
 // If c.L.Unlock panics, Wait does too, and the caller does not wait any more.
 func (c *Cond) Wait() {
 	if c.check(); c.mayBeObserved() {
-		_ = c.wait(waiter.Limit{})
+		_ = c.wait(waiting.Limit{})
 		return
 	}
-	p := waiter.GetParker(waiter.Limit{})
+	p := waiting.GetParker(waiting.Limit{})
 	c.enter(p)
 	c.unlock(p)
 	p.Sleeper().SleepInline()
@@ -113,18 +113,18 @@ func (c *Cond) WaitContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	return c.wait(waiter.UntilDone(ctx))
+	return c.wait(waiting.UntilDone(ctx))
 }
 
 // WaitTimeout is Wait, but gives up when d has passed. It reports whether a signal or a broadcast
 // has ended the wait. Either way c.L is locked, and locking it again may take longer than d. If
 // d <= 0, WaitTimeout returns false at once and does not unlock c.L in between.
 func (c *Cond) WaitTimeout(d time.Duration) bool {
-	return d > 0 && c.wait(waiter.After(d)) == nil
+	return d > 0 && c.wait(waiting.After(d)) == nil
 }
 
 // wait waits until it is woken, or returns the error of l if that ends the wait before.
-func (c *Cond) wait(l waiter.Limit) error {
+func (c *Cond) wait(l waiting.Limit) error {
 	c.check()
 	unlocked := false
 	defer func() {
@@ -136,21 +136,21 @@ func (c *Cond) wait(l waiter.Limit) error {
 }
 
 // sleep is wait without the lock at the end.
-func (c *Cond) sleep(l waiter.Limit, unlocked *bool) error {
+func (c *Cond) sleep(l waiting.Limit, unlocked *bool) error {
 	if c.mayBeObserved() {
-		await := func(l waiter.Limit) error { return c.await(l, unlocked) }
+		await := func(l waiting.Limit) error { return c.await(l, unlocked) }
 		return observed.Await(c.record(), observed.Request{}, l, await)
 	}
 	return c.await(l, unlocked)
 }
 
 // await is sleep, whether or not c is observed.
-func (c *Cond) await(l waiter.Limit, unlocked *bool) error {
-	p := waiter.GetParker(l)
+func (c *Cond) await(l waiting.Limit, unlocked *bool) error {
+	p := waiting.GetParker(l)
 	c.enter(p)
 	c.unlock(p)
 	*unlocked = true
-	_, err := waiter.Wait(p, l, condLine{c})
+	_, err := waiting.Wait(p, l, condLine{c})
 	if err == nil {
 		p.Put()
 	}
@@ -158,7 +158,7 @@ func (c *Cond) await(l waiter.Limit, unlocked *bool) error {
 }
 
 // enter puts p into the line.
-func (c *Cond) enter(p *waiter.Parker) {
+func (c *Cond) enter(p *waiting.Parker) {
 	c.mu.Lock()
 	if c.line.Front() == nil {
 		c.flags.Or(condOccupied)
@@ -168,22 +168,22 @@ func (c *Cond) enter(p *waiter.Parker) {
 }
 
 // unlock unlocks L. If that panics p leaves the line.
-func (c *Cond) unlock(p *waiter.Parker) {
+func (c *Cond) unlock(p *waiting.Parker) {
 	unlocked := false
 	defer func() {
 		if !unlocked {
-			waiter.Leave(p, condLine{c})
+			waiting.Leave(p, condLine{c})
 		}
 	}()
 	c.L.Unlock()
 	unlocked = true
 }
 
-// A condLine is the line of a Cond as a [waiter.Line].
+// A condLine is the line of a Cond as a [waiting.Line].
 type condLine struct{ c *Cond }
 
-// Unlink implements [waiter.Line].
-func (l condLine) Unlink(w *waiter.Waiter) bool {
+// Unlink implements [waiting.Line].
+func (l condLine) Unlink(w *waiting.Waiter) bool {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	return l.c.removeLocked(w)
@@ -203,7 +203,7 @@ func (l condLine) GiveBack(by int64) bool {
 
 // claimLocked takes the first goroutine out of the line, if it entered before the latest signal.
 // Otherwise it returns nil.
-func (c *Cond) claimLocked(by int64) *waiter.Waiter {
+func (c *Cond) claimLocked(by int64) *waiting.Waiter {
 	if c.reach == nil {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (c *Cond) claimLocked(by int64) *waiter.Waiter {
 }
 
 // removeLocked takes w out of the line, and reports whether it was there.
-func (c *Cond) removeLocked(w *waiter.Waiter) bool {
+func (c *Cond) removeLocked(w *waiting.Waiter) bool {
 	before := c.line.Prev(w)
 	if !c.line.Remove(w) {
 		return false
@@ -231,9 +231,9 @@ func (c *Cond) removeLocked(w *waiter.Waiter) bool {
 func (c *Cond) isOccupied() bool { return c.flags.Load()&condOccupied != 0 }
 
 // tell wakes w, if there is one.
-func tell(w *waiter.Waiter) {
+func tell(w *waiting.Waiter) {
 	if w != nil {
-		w.Deliver(waiter.Granted)
+		w.Deliver(waiting.Granted)
 	}
 }
 
@@ -265,11 +265,11 @@ func (c *Cond) Broadcast() {
 
 //go:noinline
 func (c *Cond) broadcastSlow() {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	c.mu.Lock()
 	c.reach = c.line.Back()
 	for w := c.claimLocked(byBroadcast); w != nil; w = c.claimLocked(byBroadcast) {
-		wake.Add(w, waiter.Granted)
+		wake.Add(w, waiting.Granted)
 	}
 	c.mu.Unlock()
 	wake.Wake()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 func TestCondAndWaitGroupSizesAreAsDocumented(t *testing.T) {
@@ -81,7 +81,7 @@ func TestWaitGroupWaitingAllocatesNothing(t *testing.T) {
 func TestWaitGroupThatIsDoneJustNowAllocatesNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	var wg WaitGroup
-	require.Zero(t, locktest.AllocsPerRun(100, func() { _ = wg.wait(waiter.Limit{}) }))
+	require.Zero(t, locktest.AllocsPerRun(100, func() { _ = wg.wait(waiting.Limit{}) }))
 	require.Zero(t, locktest.AllocsPerRun(100, wg.waitSlow))
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/spec"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A condScene is a condWorld whose calls are recorded. Most have no locks in them, which would only
@@ -24,7 +24,7 @@ type condScene struct {
 // A condStayer is a wait without a goroutine. It is looked at in the end.
 type condStayer struct {
 	wait condWait
-	w    *waiter.Waiter
+	w    *waiting.Waiter
 }
 
 // client returns a new client.
@@ -44,7 +44,7 @@ func (s *condScene) goes(name string, f func(c *condClient)) {
 func (s *condScene) stays(c *condClient) {
 	w := condWait{seat: s.seats}
 	s.seats++
-	p := waiter.GetParker(waiter.Limit{})
+	p := waiting.GetParker(waiting.Limit{})
 	c.do(w.String()+": enters", func() { s.enter(p) }, w.enter)
 	s.stayers = append(s.stayers, condStayer{w, &p.Waiter})
 }
@@ -53,9 +53,9 @@ func (s *condScene) stays(c *condClient) {
 func (s *condScene) leaves(c *condClient, within bool) {
 	w := condWait{s.seats, within}
 	s.seats++
-	l := waiter.After(time.Second)
+	l := waiting.After(time.Second)
 	if within {
-		l = waiter.UntilDone(s.ctx)
+		l = waiting.UntilDone(s.ctx)
 	}
 	var wait func() bool
 	c.do(w.String()+": enters", func() { wait = s.queued(l) }, w.enter)

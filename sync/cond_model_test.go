@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A condWorld is a Cond in a scenario. A goroutine of its line that was in it from the start has no
@@ -27,11 +27,11 @@ func newCondWorld(x *interleave.Run) condWorld {
 
 // queued puts a waiter into the line. The function that it returns is the rest of its wait, without
 // the lock, and reports whether it was woken.
-func (w condWorld) queued(l waiter.Limit) (wait func() bool) {
-	p := waiter.GetParker(l)
+func (w condWorld) queued(l waiting.Limit) (wait func() bool) {
+	p := waiting.GetParker(l)
 	w.enter(p)
 	return func() bool {
-		_, err := waiter.Wait(p, l, condLine{w.Cond})
+		_, err := waiting.Wait(p, l, condLine{w.Cond})
 		if err == nil {
 			p.Put()
 		}
@@ -40,15 +40,15 @@ func (w condWorld) queued(l waiter.Limit) (wait func() bool) {
 }
 
 // cancelled returns a limit, whose context ends at any time.
-func (w condWorld) cancelled() waiter.Limit {
+func (w condWorld) cancelled() waiting.Limit {
 	ctx := w.x.NewContext()
 	w.x.Go("canceller", ctx.Cancel)
-	return waiter.UntilDone(ctx)
+	return waiting.UntilDone(ctx)
 }
 
 // passesOn has a goroutine of the line give up at any time. If it was woken before, it sends a
 // signal in place of the one that it has used.
-func (w condWorld) passesOn(l waiter.Limit) {
+func (w condWorld) passesOn(l waiting.Limit) {
 	wait := w.queued(l)
 	w.x.Go("gives up", func() {
 		if wait() {
@@ -59,7 +59,7 @@ func (w condWorld) passesOn(l waiter.Limit) {
 
 // waits has a goroutine of the line wait until it is woken. If none wakes it that is a deadlock.
 func (w condWorld) waits(name string) {
-	wait := w.queued(waiter.Limit{})
+	wait := w.queued(waiting.Limit{})
 	w.x.Go(name, func() { wait() })
 }
 
@@ -182,8 +182,8 @@ var condScenarios = []struct {
 		w.x.Go("gives up", func() { wait() })
 		w.x.Go("caller", func() {
 			w.Broadcast()
-			w.queued(waiter.Limit{})
-			w.queued(waiter.Limit{})
+			w.queued(waiting.Limit{})
+			w.queued(waiting.Limit{})
 			w.Signal()
 		})
 	}, 1},
@@ -193,13 +193,13 @@ var condScenarios = []struct {
 		w.x.Go("signaller", w.Signal)
 	}, 0},
 	{"signal beside a timeout", func(w condWorld) {
-		w.passesOn(waiter.After(time.Second))
+		w.passesOn(waiting.After(time.Second))
 		w.waits("waiter")
 		w.x.Go("signaller", w.Signal)
 	}, 0},
 	{"signal beside two cancels", func(w condWorld) {
 		w.passesOn(w.cancelled())
-		w.passesOn(waiter.After(time.Second))
+		w.passesOn(waiting.After(time.Second))
 		w.waits("waiter")
 		w.x.Go("signaller", w.Signal)
 	}, 0},
@@ -207,7 +207,7 @@ var condScenarios = []struct {
 	{"signal beside cancels on both sides", func(w condWorld) {
 		w.passesOn(w.cancelled())
 		w.waits("waiter")
-		w.passesOn(waiter.After(time.Second))
+		w.passesOn(waiting.After(time.Second))
 		w.x.Go("signaller", w.Signal)
 	}, 0},
 	// The second signal is for one who came after the first. The first, passed on, takes the place
@@ -217,7 +217,7 @@ var condScenarios = []struct {
 		w.waits("waiter")
 		w.x.Go("signaller", func() {
 			w.Signal()
-			later := w.queued(waiter.Limit{})
+			later := w.queued(waiting.Limit{})
 			w.Signal()
 			later()
 		})
@@ -230,15 +230,15 @@ var condScenarios = []struct {
 	}, 0},
 	{"two signals beside two cancels", func(w condWorld) {
 		w.passesOn(w.cancelled())
-		w.passesOn(waiter.After(time.Second))
+		w.passesOn(waiting.After(time.Second))
 		w.waits("waiter")
 		w.waits("another")
 		w.x.Same(2, "signaller", func(int) { w.Signal() })
 	}, 0},
 	{"signal beside a cancel is one", func(w condWorld) {
 		w.passesOn(w.cancelled())
-		w.queued(waiter.Limit{})
-		w.queued(waiter.Limit{})
+		w.queued(waiting.Limit{})
+		w.queued(waiting.Limit{})
 		w.x.Go("signaller", w.Signal)
 	}, 1},
 	{"wait after a signal", func(w condWorld) {
@@ -250,8 +250,8 @@ var condScenarios = []struct {
 		})
 	}, 0},
 	{"first come", func(w condWorld) {
-		first := w.queued(waiter.Limit{})
-		w.queued(waiter.Limit{})
+		first := w.queued(waiting.Limit{})
+		w.queued(waiting.Limit{})
 		w.x.Go("first", func() { first() })
 		w.x.Go("signaller", w.Signal)
 	}, 1},
@@ -279,7 +279,7 @@ var condScenarios = []struct {
 	// Who fails to unlock may have a signal already, and so may who gives up.
 	{"lock that panics beside one who gives up", func(w condWorld) {
 		w.L = stuck{}
-		p := waiter.GetParker(waiter.Limit{})
+		p := waiting.GetParker(waiting.Limit{})
 		w.enter(p)
 		w.passesOn(w.cancelled())
 		w.waits("waiter")
@@ -290,7 +290,7 @@ var condScenarios = []struct {
 	}, 0},
 	{"lock that panics", func(w condWorld) {
 		w.L = stuck{}
-		p := waiter.GetParker(waiter.Limit{})
+		p := waiting.GetParker(waiting.Limit{})
 		w.enter(p)
 		w.waits("waiter")
 		w.x.Go("misuser", func() {
@@ -345,7 +345,7 @@ func TestModelCondOfReaders(t *testing.T) {
 				l, ready := newRWMutex(Express-1), false
 				w := condWorld{NewCond(l.RLocker()), x}
 				x.Name("l", l)
-				limit := waiter.After(time.Second)
+				limit := waiting.After(time.Second)
 				if end == "cancel" {
 					limit = w.cancelled()
 				}

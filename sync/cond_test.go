@@ -17,7 +17,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/panictest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // waitOn begins a wait with c.L, in a goroutine of its own. What it returned is sent when the lock
@@ -275,7 +275,7 @@ func TestCondOldestIsFoundHoweverManyCameAndWent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := NewCond(new(Mutex))
 			oldest := waitOn(bg, t, c)
-			p := waiter.GetParker(waiter.Limit{})
+			p := waiting.GetParker(waiting.Limit{})
 			for range n {
 				c.enter(p)
 				(condLine{c}).Unlink(&p.Waiter)

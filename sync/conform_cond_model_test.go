@@ -14,8 +14,8 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/require"
 	proof "github.com/farad-go/farad/internal/proof/table"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // The tie between a Cond and its table in internal/proof: one call, from every state that the table
@@ -59,7 +59,7 @@ type condRun struct {
 	cond     *Cond
 	l        xsync.Mutex
 	unlocked bool // the code has not L
-	ps       [others + 1]*waiter.Parker
+	ps       [others + 1]*waiting.Parker
 	ctx      *interleave.Context
 	over     bool
 
@@ -81,14 +81,14 @@ func (c *condRun) Unlock() {
 	c.l.Unlock()
 }
 
-func (c *condRun) until() waiter.Limit {
+func (c *condRun) until() waiting.Limit {
 	switch c.call.limit {
 	case byContext:
-		return waiter.UntilDone(c.ctx)
+		return waiting.UntilDone(c.ctx)
 	case byTime:
-		return waiter.After(time.Second)
+		return waiting.After(time.Second)
 	}
-	return waiter.Limit{}
+	return waiting.Limit{}
 }
 
 // calls returns what is called in the state s.
@@ -135,7 +135,7 @@ func (k *condTie) calls(s *proof.State) (calls []condOperation) {
 			add(condOperation{
 				name: "the rest of a wait", place: proof.CondSleep, own: x, limit: limit, result: true, then: proof.LockL,
 				run: func(c *condRun) int {
-					_, err := waiter.Wait(c.ps[x], c.until(), condLine{c.cond})
+					_, err := waiting.Wait(c.ps[x], c.until(), condLine{c.cond})
 					if err == nil {
 						c.ps[x].Put()
 					}
@@ -144,7 +144,7 @@ func (k *condTie) calls(s *proof.State) (calls []condOperation) {
 			})
 		}
 		add(condOperation{name: "Leave", place: proof.UnlinkLock, own: x, then: proof.LockL, run: func(c *condRun) int {
-			waiter.Leave(c.ps[x], condLine{c.cond})
+			waiting.Leave(c.ps[x], condLine{c.cond})
 			return 0
 		}})
 	}
@@ -209,7 +209,7 @@ func (c *condRun) put(s *proof.State) {
 			continue
 		}
 		if told := s.GetAt(c.Told, x) == 1; told && p.Sleeper().Pending() == 0 {
-			p.Deliver(waiter.Granted)
+			p.Deliver(waiting.Granted)
 		} else if !told && p.Sleeper().Pending() != 0 {
 			p.Sleeper().Sleep()
 		}
@@ -230,7 +230,7 @@ func (c *condRun) lineAgrees(s *proof.State) bool {
 
 // agrees reports whether the Cond is as s says.
 func (c *condRun) agrees(s *proof.State) bool {
-	var reach *waiter.Waiter
+	var reach *waiting.Waiter
 	if s.Is(c.HasReach) {
 		if p := c.ps[s.Get(c.Reach)]; p != nil {
 			reach = &p.Waiter
@@ -291,8 +291,8 @@ func (c *condRun) after() {
 		return
 	}
 	if w := c.cond.line.Back(); w != nil && c.ps[mine] == nil { // the code's own parker's first field
-		if !slices.ContainsFunc(c.ps[:others], func(p *waiter.Parker) bool { return w == &p.Waiter }) {
-			c.ps[mine] = (*waiter.Parker)(unsafe.Pointer(w))
+		if !slices.ContainsFunc(c.ps[:others], func(p *waiting.Parker) bool { return w == &p.Waiter }) {
+			c.ps[mine] = (*waiting.Parker)(unsafe.Pointer(w))
 		}
 	}
 	a, before := c.access(), c.f.Places()
@@ -423,7 +423,7 @@ func (c *condRun) run(s proof.State) {
 		c.ctx = x.NewContext()
 		for i := range c.ps {
 			if i != mine || c.call.own != mine {
-				c.ps[i] = waiter.GetParker(c.until())
+				c.ps[i] = waiting.GetParker(c.until())
 			}
 		}
 		c.f = c.m.Follow(s)

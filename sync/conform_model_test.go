@@ -14,7 +14,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
 	proof "github.com/farad-go/farad/internal/proof/table"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // The tie between the locks behind a gate, with its futures, and their tables in internal/proof.
@@ -31,23 +31,25 @@ const (
 // A node is one request as it really is: a goroutine's or a future's.
 type node struct {
 	s *parking.Sleeper
-	p *waiter.Parker // nil: a future's
-	r *request       // nil: a goroutine's
-	f *waiter.Future // of r
+	p *waiting.Parker // nil: a future's
+	r *request        // nil: a goroutine's
+	f *waiting.Future // of r
 }
 
 // unrecorded is a request whose lock has no record: the table knows no look for one.
 type unrecorded struct{ r *request }
 
-func (u unrecorded) Start(w *waiter.Waiter, k waiter.Waker) waiter.Outcome { return u.r.Start(w, k) }
-func (u unrecorded) Unlink(w *waiter.Waiter) bool                          { return u.r.Unlink(w) }
-func (u unrecorded) GiveBack(hold int64) bool                              { return u.r.GiveBack(hold) }
+func (u unrecorded) Start(w *waiting.Waiter, k waiting.Waker) waiting.Outcome { return u.r.Start(w, k) }
+
+func (u unrecorded) Unlink(w *waiting.Waiter) bool { return u.r.Unlink(w) }
+
+func (u unrecorded) GiveBack(hold int64) bool { return u.r.GiveBack(hold) }
 
 // exists reports whether it has been met.
 func (n *node) exists() bool { return n.r != nil || n.p != nil }
 
 // waits returns what stands in the lock's line.
-func (n *node) waits() *waiter.Waiter {
+func (n *node) waits() *waiting.Waiter {
 	if n.r != nil {
 		return n.r.w
 	}
@@ -55,7 +57,7 @@ func (n *node) waits() *waiter.Waiter {
 }
 
 // queues returns what stands in the gate's line.
-func (n *node) queues() *waiter.Waiter {
+func (n *node) queues() *waiting.Waiter {
 	if n.r != nil {
 		return &n.r.place
 	}
@@ -175,16 +177,16 @@ const (
 )
 
 // limit is that of a wait that may end early.
-func (c *conformance) limit() waiter.Limit { return waiter.UntilDone(c.ctx) }
+func (c *conformance) limit() waiting.Limit { return waiting.UntilDone(c.ctx) }
 
 // start starts the code's future.
 func (c *conformance) start() bool {
 	r := c.nodes[mine].r
 	o := r.start(r.w, nil)
-	if o != waiter.Pending {
+	if o != waiting.Pending {
 		r.w.Finish(o)
 	}
-	return o == waiter.Granted
+	return o == waiting.Granted
 }
 
 // setUp makes a lock in state s.
@@ -199,11 +201,11 @@ func (c *conformance) setUp(s *proof.State) {
 	for x := range c.nodes {
 		n := &c.nodes[x]
 		if s.GetAt(c.Fut, x) == 1 {
-			n.f = new(waiter.Future)
-			n.r = &request{w: waiter.NodeOf(n.f), lock: c.lock}
-			waiter.Bind(n.f, unrecorded{n.r}, c.hold(s, x))
+			n.f = new(waiting.Future)
+			n.r = &request{w: n.f.Node(), lock: c.lock}
+			waiting.Bind(n.f, unrecorded{n.r}, c.hold(s, x))
 		} else if x != mine {
-			n.s, n.p = parking.GetSleeper(), waiter.GetParker(waiter.Limit{})
+			n.s, n.p = parking.GetSleeper(), waiting.GetParker(waiting.Limit{})
 			n.p.N = c.hold(s, x)
 		}
 	}
@@ -283,7 +285,7 @@ func (c *conformance) putGoroutine(n *node, x int, old, s *proof.State) {
 	}
 	switch was, is := c.told(old, x), c.told(s, x); {
 	case is && !was:
-		n.p.Deliver(waiter.Granted)
+		n.p.Deliver(waiting.Granted)
 	case was && !is:
 		n.p.Sleeper().Sleep()
 	}
@@ -304,7 +306,7 @@ func (c *conformance) putAdmitted(old, s *proof.State) {
 	case is >= 0:
 		c.front.Insert(n.sleeper(), n.waits(), true)
 	case n.r != nil && at == proof.AdmClaimed:
-		if n.r.place.Status() == waiter.StatusIdle {
+		if n.r.place.Status() == waiting.StatusIdle {
 			n.r.place.Arm((*admission)(n.r))
 		}
 	case n.r != nil && old.Get(c.At) == int(proof.AdmClaimed):
@@ -320,11 +322,11 @@ func (c *conformance) putFuture(n *node, was, is want) {
 	case is == armed:
 		w.Arm(nil)
 	case is == complete && was == armed, was == abandoned:
-		w.Deliver(waiter.Granted)
+		w.Deliver(waiting.Granted)
 	case is == complete:
-		w.Finish(waiter.Granted)
+		w.Finish(waiting.Granted)
 	case is == abandoned:
-		if w.Status() == waiter.StatusIdle {
+		if w.Status() == waiting.StatusIdle {
 			w.Arm(nil)
 		}
 		w.Abandon()
@@ -364,7 +366,7 @@ func (c *conformance) agree(s *proof.State) bool {
 			if !c.nodeAgrees(s, x) {
 				return false
 			}
-		case s.GetAt(c.Left, x) == 1 && c.nodes[x].waits().Status() != waiter.StatusBusy:
+		case s.GetAt(c.Left, x) == 1 && c.nodes[x].waits().Status() != waiting.StatusBusy:
 			return false
 		}
 	}
@@ -379,15 +381,15 @@ func (c *conformance) nodeAgrees(s *proof.State, x int) bool {
 		status := n.waits().Status()
 		switch c.want(s, x) {
 		case idle:
-			return status == waiter.StatusIdle
+			return status == waiting.StatusIdle
 		case armed: // or the code is telling it
 			holder, _, _ := c.Roles(s)
 			tells := holder && s.Get(c.H) == int(proof.HoldGive) || c.tells[x]
-			return status == waiter.StatusWaiting || tells && status == waiter.StatusBusy
+			return status == waiting.StatusWaiting || tells && status == waiting.StatusBusy
 		case complete:
-			return status == waiter.StatusComplete
+			return status == waiting.StatusComplete
 		default:
-			return status == waiter.StatusBusy
+			return status == waiting.StatusBusy
 		}
 	case n.p != nil:
 		in, _ := c.letIn(s, x)
@@ -411,7 +413,7 @@ func (c *conformance) ended(s *proof.State) bool {
 			continue
 		}
 		stands := s.GetAt(c.In, x) == 1 || s.Get(c.At) == int(proof.AdmClaimed) && s.Get(c.Adm) == x
-		if stands != (c.nodes[x].queues().Status() == waiter.StatusWaiting) || !c.nodeAgrees(s, x) {
+		if stands != (c.nodes[x].queues().Status() == waiting.StatusWaiting) || !c.nodeAgrees(s, x) {
 			return false
 		}
 	}
@@ -485,10 +487,10 @@ func claimed(k *tie, s *proof.State, x int) bool {
 }
 
 // meet finds the sleeper of the code's goroutine.
-func (c *conformance) meet(line parking.Line, of func(*node) *waiter.Waiter) {
+func (c *conformance) meet(line parking.Line, of func(*node) *waiting.Waiter) {
 	for q := line.First(); q != nil; q = line.Next(q) {
 		if !slices.ContainsFunc(c.nodes[:], func(n node) bool { return n.exists() && of(&n) == q.Node() }) {
-			c.nodes[c.call.own] = node{s: q, p: (*waiter.Parker)(unsafe.Pointer(q.Node()))} // its first field
+			c.nodes[c.call.own] = node{s: q, p: (*waiting.Parker)(unsafe.Pointer(q.Node()))} // its first field
 		}
 	}
 }
@@ -597,7 +599,7 @@ func (c *conformance) move(v *proof.Move) {
 		// What a claimer does to the code's own node.
 		was, is := c.want(&old, x), c.want(s, x)
 		if was == armed && is == complete || was == abandoned && is != abandoned {
-			c.nodes[x].waits().Deliver(waiter.Granted)
+			c.nodes[x].waits().Deliver(waiting.Granted)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 func TestSizeIsAsDocumented(t *testing.T) {
@@ -50,10 +50,10 @@ func TestWaitingAtTheGateAllocatesNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
-	for name, limit := range map[string]func() waiter.Limit{
-		"none":    func() waiter.Limit { return waiter.Limit{} },
-		"context": func() waiter.Limit { return waiter.UntilDone(ctx) },
-		"timeout": func() waiter.Limit { return waiter.After(time.Hour) },
+	for name, limit := range map[string]func() waiting.Limit{
+		"none":    func() waiting.Limit { return waiting.Limit{} },
+		"context": func() waiting.Limit { return waiting.UntilDone(ctx) },
+		"timeout": func() waiting.Limit { return waiting.After(time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := new(gateLock)

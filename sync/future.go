@@ -1,6 +1,9 @@
 package sync
 
-import "github.com/farad-go/farad/waiter"
+import (
+	"github.com/farad-go/farad/internal/waiting"
+	"github.com/farad-go/farad/waiter"
+)
 
 // Bind makes f a request to lock m: see [waiter.Future]. The first Poll or Done of f makes the
 // request, which waits in the same line as the callers of Lock. The first Bind of a future
@@ -30,8 +33,9 @@ func (l *RWMutex) bind(f *waiter.Future, hold int64) {
 	bind(f, l, hold)
 }
 
-func bind(f *waiter.Future, lock admitting, hold int64) {
-	r := waiter.Reuse[request](f)
-	r.w, r.lock = waiter.NodeOf(f), lock
-	waiter.Bind(f, r, hold)
+func bind(future *waiter.Future, lock admitting, hold int64) {
+	f := (*waiting.Future)(future)
+	r := waiting.Reuse[request](f)
+	r.w, r.lock = f.Node(), lock
+	waiting.Bind(f, r, hold)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -297,7 +298,7 @@ func TestModelFutureIsLeftAtOnce(t *testing.T) {
 		x.Go("owner", func() {
 			f.Release()
 			m.Bind(&f) // waits for the claimer's last steps only
-			x.Assert(waiter.NodeOf(&f).Status() == waiter.StatusIdle, "the future is still the claimer's")
+			x.Assert((*waiting.Future)(&f).Node().Status() == waiting.StatusIdle, "the future is still the claimer's")
 		})
 		x.Wait()
 		x.Assert(m.Waiting() == 0, "a goroutine still waits")

@@ -2,8 +2,8 @@ package sync
 
 import (
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A gate is in front of a lock, and admits one at a time, in the order of arrival. What it needs to
@@ -54,7 +54,7 @@ const isIn int64 = -1
 
 // pass waits until the caller, who wants hold, is admitted to lock, or until ends the wait. It
 // reports whether it has waited, and whether it has been let in.
-func (g *gate) pass(lock admitting, hold int64, until waiter.Limit) (waited, in bool, err error) {
+func (g *gate) pass(lock admitting, hold int64, until waiting.Limit) (waited, in bool, err error) {
 	if g.tryPass() {
 		return false, false, nil
 	}
@@ -67,7 +67,7 @@ func (g *gate) pass(lock admitting, hold int64, until waiter.Limit) (waited, in 
 	}
 	p.Start(until)
 	p.Sleeper().SleepInline()
-	if _, err = waiter.EndWait(p, until, atGate{lock, s}); err != nil {
+	if _, err = waiting.EndWait(p, until, atGate{lock, s}); err != nil {
 		s.Put(nil)
 		return true, false, err
 	}
@@ -78,7 +78,7 @@ func (g *gate) pass(lock admitting, hold int64, until waiter.Limit) (waited, in 
 
 // enqueue puts s in line for node, which is armed. If the gate has opened meanwhile it does not: it
 // admits the caller, and returns false.
-func (g *gate) enqueue(lock admitting, s *parking.Sleeper, node *waiter.Waiter) bool {
+func (g *gate) enqueue(lock admitting, s *parking.Sleeper, node *waiting.Waiter) bool {
 	l := parking.Default().Line(g.key())
 	defer l.Unlock()
 	// A retry follows one that has passed, or that has opened the gate.
@@ -102,7 +102,7 @@ func (g *gate) open(lock admitting) {
 		}
 		// One has joined the line meanwhile, and given up. The lock is crowded by nobody.
 	}
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	l := parking.Default().Line(g.key())
 	s := l.First()
 	if s == nil && g.isOpen() {
@@ -114,7 +114,7 @@ func (g *gate) open(lock admitting) {
 		next := l.Next(s)
 		l.Remove(s)
 		s.Node().N = isIn
-		wake.Add(s.Node(), waiter.Granted)
+		wake.Add(s.Node(), waiting.Granted)
 		s = next
 	}
 	switch {
@@ -126,7 +126,7 @@ func (g *gate) open(lock admitting) {
 		fallthrough
 	default:
 		l.Remove(s)
-		wake.Add(s.Node(), waiter.Granted)
+		wake.Add(s.Node(), waiting.Granted)
 	}
 	l.Unlock()
 	if cedes {
@@ -152,21 +152,21 @@ func (g *gate) leaveLocked(l parking.Line, s *parking.Sleeper) bool {
 // waiting returns how many are in line.
 func (g *gate) waiting() int { return parking.Sleeping(g.key()) }
 
-// atGate is a goroutine's place in the line as a [waiter.Line].
+// atGate is a goroutine's place in the line as a [waiting.Line].
 type atGate struct {
 	lock admitting
 	s    *parking.Sleeper
 }
 
-// Unlink implements [waiter.Line].
-func (p atGate) Unlink(*waiter.Waiter) bool {
+// Unlink implements [waiting.Line].
+func (p atGate) Unlink(*waiting.Waiter) bool {
 	g := p.lock.gateOf()
 	l := parking.Default().Line(g.key())
 	defer l.Unlock()
 	return g.leaveLocked(l, p.s)
 }
 
-// GiveBack implements [waiter.Line]: invariant 4.
+// GiveBack implements [waiting.Line]: invariant 4.
 func (p atGate) GiveBack(n int64) bool {
 	if n == isIn {
 		return p.lock.giveBack(rwReader)
@@ -178,7 +178,7 @@ func (p atGate) GiveBack(n int64) bool {
 // sleepAdmitted waits until an unlock wakes the admitted one, or until ends the wait. It reports
 // whether until did, and does not ask its context, which might panic: the caller is still admitted.
 // It does not wait if the word says no more that it sleeps: then that has already been.
-func sleepAdmitted(until waiter.Limit, lock admitting) (ended bool) {
+func sleepAdmitted(until waiting.Limit, lock admitting) (ended bool) {
 	s := parking.GetSleeper()
 	p := s.Parker(until)
 	l := parking.Default().Line(lock.key())
@@ -193,26 +193,26 @@ func sleepAdmitted(until waiter.Limit, lock admitting) (ended bool) {
 	p.Sleeper().SleepInline()
 	ended = !p.Notified(until)
 	if ended {
-		waiter.Leave(p, asleep{lock.key(), s})
+		waiting.Leave(p, asleep{lock.key(), s})
 		p = nil
 	}
 	s.Put(p)
 	return ended
 }
 
-// asleep is an admitted goroutine's place in the table as a [waiter.Line].
+// asleep is an admitted goroutine's place in the table as a [waiting.Line].
 type asleep struct {
 	k parking.Key
 	s *parking.Sleeper
 }
 
-// Unlink implements [waiter.Line].
-func (p asleep) Unlink(*waiter.Waiter) bool {
+// Unlink implements [waiting.Line].
+func (p asleep) Unlink(*waiting.Waiter) bool {
 	l := parking.Default().Line(p.k)
 	defer l.Unlock()
 	return l.Remove(p.s)
 }
 
-// GiveBack implements [waiter.Line]. A wake is not passed on: the next to be admitted looks at the
+// GiveBack implements [waiting.Line]. A wake is not passed on: the next to be admitted looks at the
 // lock itself.
 func (p asleep) GiveBack(int64) bool { return true }

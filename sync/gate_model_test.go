@@ -10,6 +10,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -38,8 +39,8 @@ func (w gated) use(err error) {
 
 func (w gated) open() { w.g.open(w.m) }
 
-func (w gated) pass()     { _, _, err := w.g.pass(w.m, rwWriter, waiter.Limit{}); w.use(err) }
-func (w gated) hasty()    { _, _, err := w.g.pass(w.m, rwWriter, waiter.After(time.Second)); w.use(err) }
+func (w gated) pass()     { _, _, err := w.g.pass(w.m, rwWriter, waiting.Limit{}); w.use(err) }
+func (w gated) hasty()    { _, _, err := w.g.pass(w.m, rwWriter, waiting.After(time.Second)); w.use(err) }
 func (w gated) newcomer() { w.use(map[bool]error{false: waiter.ErrPending}[w.g.tryPass()]) }
 
 // Never are two admitted, none stands in line for ever, and in the end the gate is open: while one

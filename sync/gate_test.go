@@ -8,19 +8,19 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A place is one in the line of a gate whose owner does something else before it waits.
 type place struct {
 	s *parking.Sleeper // nil: admitted at once
-	p *waiter.Parker
+	p *waiting.Parker
 }
 
 // stand takes a place in the line of the gate of lock, for hold.
 func stand(lock admitting, hold int64) place {
 	s := parking.GetSleeper()
-	p := s.Parker(waiter.Limit{})
+	p := s.Parker(waiting.Limit{})
 	p.N = hold
 	if !lock.gateOf().enqueue(lock, s, &p.Waiter) {
 		s.Put(p)
@@ -32,7 +32,7 @@ func stand(lock admitting, hold int64) place {
 // await waits until the place's owner is admitted, and reports whether it has been let in.
 func (q place) await() (in bool) {
 	if q.s != nil {
-		q.p.Park(waiter.Limit{})
+		q.p.Park(waiting.Limit{})
 		in = q.p.N == isIn
 		q.s.Put(q.p)
 	}
@@ -51,7 +51,7 @@ func TestGateAdmitsInOrder(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range goroutines {
 		wg.Go(func() {
-			waited, _, err := g.pass(m, rwWriter, waiter.Limit{})
+			waited, _, err := g.pass(m, rwWriter, waiting.Limit{})
 			require.True(require.GoOn(t), waited)
 			require.NoError(require.GoOn(t), err)
 			order = append(order, i)
@@ -74,7 +74,7 @@ func TestGateForgetsOneThatGivesUp(t *testing.T) {
 		var places []place
 		for i := range 3 {
 			if i == hasty {
-				_, _, err := g.pass(m, rwWriter, waiter.After(time.Millisecond))
+				_, _, err := g.pass(m, rwWriter, waiting.After(time.Millisecond))
 				require.True(t, err != nil)
 				continue
 			}
@@ -92,7 +92,7 @@ func TestGateForgetsOneThatGivesUp(t *testing.T) {
 	m := new(Mutex)
 	g := &m.gate
 	require.True(t, g.tryPass())
-	_, _, err := g.pass(m, rwWriter, waiter.After(time.Millisecond))
+	_, _, err := g.pass(m, rwWriter, waiting.After(time.Millisecond))
 	require.True(t, err != nil)
 	g.open(m)
 	require.True(t, g.isOpen(), "one that has given up is waited for")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Mutex is a mutual exclusion lock for short critical sections that many goroutines want. Without
@@ -121,10 +121,10 @@ func (m *Mutex) renew(waited bool) {
 }
 
 //go:noinline
-func (m *Mutex) lockSlow() { _ = m.lock(waiter.Limit{}) }
+func (m *Mutex) lockSlow() { _ = m.lock(waiting.Limit{}) }
 
 // lock locks m, or gives up when until, which is no context, ends the wait.
-func (m *Mutex) lock(until waiter.Limit) error {
+func (m *Mutex) lock(until waiting.Limit) error {
 	if m.mayBeObserved() {
 		return lockObserved(m, rwWriter, until, m.acquire)
 	}
@@ -132,7 +132,7 @@ func (m *Mutex) lock(until waiter.Limit) error {
 }
 
 // acquire waits for m, or returns the error of until if that ends the wait before.
-func (m *Mutex) acquire(until waiter.Limit, _ int64) error {
+func (m *Mutex) acquire(until waiting.Limit, _ int64) error {
 	if canBubble {
 		if here, err := lockBubbled(m, rwWriter, until); here {
 			return err
@@ -164,7 +164,7 @@ func (m *Mutex) spin() bool {
 
 // compete locks m for the admitted goroutine, whether it has waited at the gate or not. It gives
 // up, and leaves the gate to the next, when until ends the wait.
-func (m *Mutex) compete(until waiter.Limit, waited bool) error {
+func (m *Mutex) compete(until waiting.Limit, waited bool) error {
 	for !m.attempt(1, waited) { // A retry follows a success on the express lane, whose places are few.
 		if canBubble && m.isBubbled() {
 			m.leave()
@@ -208,7 +208,7 @@ func (m *Mutex) gateOf() *gate       { return &m.gate }
 func (m *Mutex) leave()              { m.gate.open(m) }
 func (m *Mutex) giveBack(int64) bool { return m.unlock() }
 
-func (m *Mutex) entered(hold int64, w *waiter.Waiter) { grantTo(m, w, hold) }
+func (m *Mutex) entered(hold int64, w *waiting.Waiter) { grantTo(m, w, hold) }
 
 // A Mutex counts the places of its lane whether or not somebody waits: that costs nothing.
 
@@ -366,7 +366,7 @@ func (m *Mutex) wakeAdmitted(w uint32) bool {
 			l.Unlock()
 			return ok
 		}
-		l.ClaimAndUnlock(s).Deliver(waiter.Granted)
+		l.ClaimAndUnlock(s).Deliver(waiting.Granted)
 		m.cede(free)
 		return true
 	}
@@ -375,7 +375,7 @@ func (m *Mutex) wakeAdmitted(w uint32) bool {
 		return false
 	}
 	m.renew(true) // for the future, which cannot know yet that it holds m
-	return l.ClaimAndUnlock(s).Deliver(waiter.Granted)
+	return l.ClaimAndUnlock(s).Deliver(waiting.Granted)
 }
 
 // LockContext is Lock, but gives up when ctx is done and returns ctx.Err().
@@ -391,17 +391,17 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		return lockObservedContext(ctx, m, rwWriter, m.acquire)
 	}
 	if !m.try(rwWriter, false) { // the first time it asks, a context allocates its channel
-		if err := m.acquire(waiter.UntilDone(ctx), rwWriter); err != nil {
+		if err := m.acquire(waiting.UntilDone(ctx), rwWriter); err != nil {
 			return err
 		}
 	}
 	if xsync.MayPanic(ctx) || ctx.Err() != nil { // perhaps before the unlock that has let us in
-		return waiter.Keep(ctx, taken{m}, rwWriter)
+		return waiting.Keep(ctx, taken{m}, rwWriter)
 	}
 	return nil
 }
 
-// taken drops a lock that was taken, for [waiter.Keep].
+// taken drops a lock that was taken, for [waiting.Keep].
 type taken struct{ l interface{ drop(hold int64) } }
 
 // GiveBack drops it.
@@ -413,7 +413,7 @@ func (t taken) GiveBack(hold int64) bool {
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
 // If d <= 0 it never is: to lock without waiting there is TryLock.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
-	return d > 0 && m.lock(waiter.After(d)) == nil
+	return d > 0 && m.lock(waiting.After(d)) == nil
 }
 
 // Waiting returns how many goroutines and futures wait for m. It is meant for tests and statistics.

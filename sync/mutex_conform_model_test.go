@@ -12,7 +12,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
 	proof "github.com/farad-go/farad/internal/proof/table"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // The tie between a Mutex and its table: conform_model_test.go says how it works.
@@ -55,7 +55,7 @@ func (k mutexTie) calls(s *proof.State) (calls []call) {
 	case proof.AdmClaimed:
 		if future {
 			add(call{name: "Wake", place: proof.TellNext, own: -1, seen: true, run: func(c *conformance) bool {
-				return c.nodes[adm].queues().Deliver(waiter.Granted)
+				return c.nodes[adm].queues().Deliver(waiting.Granted)
 			}})
 		}
 	case proof.AdmOpen:

@@ -11,7 +11,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // lanes are how many places of the express lane have been used, up to all.
@@ -119,7 +119,7 @@ func bypass(x *interleave.Run, o watching, p int, others []int) int {
 		q := stand(m, rwWriter)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			q.await()
-			_ = m.compete(waiter.UntilDone(x.NewContext()), true)
+			_ = m.compete(waiting.UntilDone(x.NewContext()), true)
 			if i == p {
 				in.Store(1)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 var bg = context.Background()
@@ -260,7 +260,7 @@ func TestOvertakingIsBounded(t *testing.T) {
 					before := acquired
 					m.Unlock()
 					q.await()
-					require.NoError(require.GoOn(t), m.compete(waiter.Limit{}, true))
+					require.NoError(require.GoOn(t), m.compete(waiting.Limit{}, true))
 					// Those ahead have had their turn, too.
 					require.LessOrEqual(require.GoOn(t), acquired-before, (p+1)*Express+p)
 					total.Add(1)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // An observed lock has a bit in its word that keeps everybody off the fast paths. The slow paths
@@ -44,7 +44,7 @@ var (
 // An acquirer waits for a lock, observed or not. It is no method of [observable]: with an interface
 // the linker keeps whatever its methods' types can show by reflection. For a limit that is much,
 // because of its context: see docs/policy.md.
-type acquirer func(until waiter.Limit, hold int64) error
+type acquirer func(until waiting.Limit, hold int64) error
 
 // observable is a lock as its hooks see it.
 type observable interface {
@@ -74,7 +74,7 @@ type observable interface {
 // the wait.
 //
 //go:norace
-func lockObserved(l observable, hold int64, until waiter.Limit, acquire acquirer) error {
+func lockObserved(l observable, hold int64, until waiting.Limit, acquire acquirer) error {
 	if ok, err := takeObserved(l, hold, nil); ok {
 		return err
 	}
@@ -84,11 +84,11 @@ func lockObserved(l observable, hold int64, until waiter.Limit, acquire acquirer
 // lockObservedContext is lockObserved, but gives up when ctx is done: a cancel before the unlock
 // that has let the caller in wins.
 func lockObservedContext(ctx context.Context, l observable, hold int64, acquire acquirer) error {
-	keep := func() error { return waiter.Keep(ctx, taken{l}, hold) }
+	keep := func() error { return waiting.Keep(ctx, taken{l}, hold) }
 	if ok, err := takeObserved(l, hold, keep); ok {
 		return err
 	}
-	return waitObserved(l, hold, waiter.UntilDone(ctx), acquire)
+	return waitObserved(l, hold, waiting.UntilDone(ctx), acquire)
 }
 
 // takeObserved takes an observed lock if nobody has to wait for it, and reports whether that was
@@ -110,14 +110,14 @@ func takeObserved(l observable, hold int64, keep func() error) (ok bool, err err
 }
 
 // waitObserved locks an observed lock that was not free, by acquire.
-func waitObserved(l observable, hold int64, until waiter.Limit, acquire acquirer) error {
+func waitObserved(l observable, hold int64, until waiting.Limit, acquire acquirer) error {
 	r := l.record()
 	// It never sleeps in a channel, where no profile would find it as leaked: the table has it.
-	err := observed.Await(r, l.requested(hold), until, func(waiter.Limit) error {
+	err := observed.Await(r, l.requested(hold), until, func(waiting.Limit) error {
 		if err := acquire(until, hold); err != nil {
 			return err
 		}
-		return waiter.KeepUntil(until, taken{l}, hold)
+		return waiting.KeepUntil(until, taken{l}, hold)
 	})
 	if err == nil {
 		if l.holds(r); l.isAdmitted() {
@@ -272,13 +272,13 @@ func (l *RWMutex) numbers() observed.Numbers {
 // A starter is a request that starts without its record.
 type starter request
 
-// Start implements [waiter.Request].
-func (s *starter) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+// Start implements [waiting.Request].
+func (s *starter) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	return (*request)(s).start(w, waker)
 }
 
-// Recorder implements [waiter.Recorded].
-func (r *request) Recorder() waiter.Recorder {
+// Recorder implements [waiting.Recorded].
+func (r *request) Recorder() waiting.Recorder {
 	if !r.lock.mayBeObserved() || r.lock.known() == nil {
 		return nil
 	}
@@ -288,8 +288,8 @@ func (r *request) Recorder() waiter.Recorder {
 // recorded is a request of an observed lock, as the recorder of its future.
 type recorded request
 
-// FutureSeen implements [waiter.Recorder], and so do the next two.
-func (r *recorded) FutureSeen(w *waiter.Waiter, err error) {
+// FutureSeen implements [waiting.Recorder], and so do the next two.
+func (r *recorded) FutureSeen(w *waiting.Waiter, err error) {
 	to := r.lock.known()
 	if to == nil { // any more
 		return
@@ -301,14 +301,14 @@ func (r *recorded) FutureSeen(w *waiter.Waiter, err error) {
 }
 
 // FutureReleasing is that of the lock's record.
-func (r *recorded) FutureReleasing(w *waiter.Waiter) {
+func (r *recorded) FutureReleasing(w *waiting.Waiter) {
 	if to := r.lock.known(); to != nil {
 		to.FutureReleasing(w)
 	}
 }
 
 // FutureEnded is that of the lock's record.
-func (r *recorded) FutureEnded(w *waiter.Waiter) {
+func (r *recorded) FutureEnded(w *waiting.Waiter) {
 	if to := r.lock.known(); to != nil {
 		to.FutureEnded(w)
 	}

@@ -3,7 +3,7 @@ package sync
 import (
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A request is what a future asks of a Mutex or an RWMutex. It has two nodes. The owner waits by w,
@@ -44,9 +44,9 @@ import (
 // lane only, by no more than the lane has places. Between admission and attempt there is no sleep.
 // (TestModelFutureBypass.)
 type request struct {
-	w     *waiter.Waiter // of the future; its N is the hold that is wanted
+	w     *waiting.Waiter // of the future; its N is the hold that is wanted
 	lock  admitting
-	place waiter.Waiter
+	place waiting.Waiter
 	s     parking.Sleeper
 }
 
@@ -65,7 +65,7 @@ type admitting interface {
 	key() parking.Key
 	// entered is called once after an admitted request has entered the lock. It delivers to w,
 	// which may be nil.
-	entered(hold int64, w *waiter.Waiter)
+	entered(hold int64, w *waiting.Waiter)
 	// leave ends the admission of a request that has not entered the lock.
 	leave()
 	// isCrowded reports whether the places of the express lane count, and setCrowded says so.
@@ -88,19 +88,20 @@ type admitting interface {
 }
 
 // admit makes the attempt for an admitted request, which has waited or not: it returns
-// [waiter.Granted], or [waiter.Pending] if the request sleeps, and is not the caller's any more. It
-// returns [waiter.Closed] if the owner has abandoned the node; the admission is the caller's then.
-func (r *request) admit(waited bool) waiter.Outcome {
+// [waiting.Granted], or [waiting.Pending] if the request sleeps, and is not the caller's any more.
+// It returns [waiting.Closed] if the owner has abandoned the node; the admission is the caller's
+// then.
+func (r *request) admit(waited bool) waiting.Outcome {
 	for !r.lock.attempt(r.w.N, waited) { // A retry follows an unlock.
 		l := parking.Default().Line(r.lock.key())
 		switch {
-		case r.w.Status() == waiter.StatusBusy: // invariant 3
+		case r.w.Status() == waiting.StatusBusy: // invariant 3
 			l.Unlock()
-			return waiter.Closed
+			return waiting.Closed
 		case r.lock.isSleeping():
 			l.Insert(&r.s, r.w, true)
 			l.Unlock()
-			return waiter.Pending
+			return waiting.Pending
 		case canBubble && r.lock.isBubbled():
 			lock := r.lock
 			o, here := joinFrom(lock, r.w)
@@ -114,14 +115,14 @@ func (r *request) admit(waited bool) waiter.Outcome {
 		l.Unlock()
 		waited = true
 	}
-	return waiter.Granted
+	return waiting.Granted
 }
 
 // inRow is part of the outcome of a request that has left the gate, because bubbles have the lock.
-const inRow waiter.Outcome = 1 << 7
+const inRow waiting.Outcome = 1 << 7
 
-// Start implements [waiter.Request].
-func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+// Start implements [waiting.Request].
+func (r *request) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	if r.lock.mayBeObserved() {
 		return observed.StartFuture(r.lock.record(), r.lock.requested(w.N), (*starter)(r), w, waker)
 	}
@@ -129,9 +130,9 @@ func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 }
 
 // start is Start, whether or not the lock is observed.
-func (r *request) start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (r *request) start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	if canBubble {
-		o, here := join(r.lock, w.N, func(bool) (*waiter.Waiter, *across) {
+		o, here := join(r.lock, w.N, func(bool) (*waiting.Waiter, *across) {
 			w.Arm(waker)
 			return w, nil
 		})
@@ -140,26 +141,26 @@ func (r *request) start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 		}
 	}
 	if r.lock.takeLane(w.N) {
-		return waiter.Granted
+		return waiting.Granted
 	}
 	w.Arm(waker)
 	if gate := r.lock.gateOf(); !gate.tryPass() {
 		r.place.Arm((*admission)(r))
 		if gate.enqueue(r.lock, &r.s, &r.place) {
-			return waiter.Pending
+			return waiting.Pending
 		}
 		r.place.Reset()
 	}
 	lock, hold := r.lock, w.N // read first: a request that sleeps is not ours any more
 	o := r.admit(false)
-	if o == waiter.Granted {
+	if o == waiting.Granted {
 		lock.entered(hold, nil)
 	}
 	return o &^ inRow
 }
 
-// Unlink implements [waiter.Request]: invariant 2.
-func (r *request) Unlink(w *waiter.Waiter) bool {
+// Unlink implements [waiting.Request]: invariant 2.
+func (r *request) Unlink(w *waiting.Waiter) bool {
 	gate := r.lock.gateOf()
 	l := parking.Default().Line(gate.key()) // and with it that of the lock
 	switch {
@@ -184,7 +185,7 @@ func (r *request) Unlink(w *waiter.Waiter) bool {
 	return false
 }
 
-// GiveBack implements [waiter.Request].
+// GiveBack implements [waiting.Request].
 func (r *request) GiveBack(hold int64) bool { return r.lock.giveBack(hold) }
 
 // admission is the waker of a request that stands at the gate.
@@ -197,20 +198,20 @@ func (a *admission) Wake() {
 	lock, hold := r.lock, r.w.N
 	r.place.Reset()
 	switch r.admit(true) {
-	case waiter.Granted:
+	case waiting.Granted:
 		lock.entered(hold, r.w)
-	case waiter.Granted | inRow:
+	case waiting.Granted | inRow:
 		grantTo(lock, r.w, hold)
-	case waiter.Closed:
-		r.w.Deliver(waiter.Closed) // no goroutine sees it: the node becomes its owner's again
+	case waiting.Closed:
+		r.w.Deliver(waiting.Closed) // no goroutine sees it: the node becomes its owner's again
 		lock.leave()
 	default: // It sleeps.
 	}
 }
 
 // grantTo grants w, unless it is nil, the lock. If w was abandoned grantTo unlocks.
-func grantTo(lock admitting, w *waiter.Waiter, hold int64) {
-	if w != nil && !w.Deliver(waiter.Granted) && !lock.giveBack(hold) {
+func grantTo(lock admitting, w *waiting.Waiter, hold int64) {
+	if w != nil && !w.Deliver(waiting.Granted) && !lock.giveBack(hold) {
 		panic("sync: an unlock too many beside a request that was given up")
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // An RWMutex is a read-write lock, held by any number of readers or by one writer, for short
@@ -147,7 +147,7 @@ func (l *RWMutex) rLockSlow(w uint32) {
 		}
 		l.drop(rwReader) // it has come in vain
 	}
-	_ = l.lock(waiter.Limit{}, rwReader)
+	_ = l.lock(waiting.Limit{}, rwReader)
 }
 
 // Lock locks l for writing, and waits for it if need be. Nothing ends the wait early.
@@ -189,12 +189,12 @@ func inTheWay(w, hold int64) uint64 {
 func isAvailable(w, hold int64) bool { return inTheWay(w, hold) < uint64(rwWriter) }
 
 //go:noinline
-func (l *RWMutex) lockSlow() { _ = l.lock(waiter.Limit{}, rwWriter) }
+func (l *RWMutex) lockSlow() { _ = l.lock(waiting.Limit{}, rwWriter) }
 
 // lock locks l, or gives up when until, which is no context, ends the wait.
 //
 //go:norace
-func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
+func (l *RWMutex) lock(until waiting.Limit, hold int64) error {
 	if l.mayBeObserved() {
 		return lockObserved(l, hold, until, l.acquire)
 	}
@@ -202,7 +202,7 @@ func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
 }
 
 // acquire waits for l, or returns the error of until if that ends the wait before.
-func (l *RWMutex) acquire(until waiter.Limit, hold int64) error {
+func (l *RWMutex) acquire(until waiting.Limit, hold int64) error {
 	if canBubble {
 		if here, err := lockBubbled(l, hold, until); here {
 			return err
@@ -260,7 +260,7 @@ func (l *RWMutex) isRenewed(w int64) bool {
 
 // compete locks l for the admitted goroutine, whether it has waited at the gate or not. It gives
 // up, and leaves the gate to the next, when until ends the wait.
-func (l *RWMutex) compete(until waiter.Limit, hold int64, waited bool) error {
+func (l *RWMutex) compete(until waiting.Limit, hold int64, waited bool) error {
 	for !l.attempt(hold, waited) { // A retry follows one of the lane's few users.
 		if canBubble && l.isBubbled() {
 			l.gate.open(l)
@@ -325,7 +325,7 @@ func (l *RWMutex) takeLane(hold int64) bool {
 
 func (l *RWMutex) gateOf() *gate { return &l.gate }
 
-func (l *RWMutex) entered(hold int64, w *waiter.Waiter) {
+func (l *RWMutex) entered(hold int64, w *waiting.Waiter) {
 	outermost := hold == rwReader && l.opening.Add(1) == 1 // before a waker may try the lock
 	grantTo(l, w, hold)
 	if outermost {
@@ -592,7 +592,7 @@ func (l *RWMutex) unlockAndWake(w, hold int64) bool {
 		}
 		admitted := line.ClaimAndUnlock(s)
 		if free&rwLane < rwFull { // Until the lane has ended it pays to go on: see [lane].
-			admitted.Deliver(waiter.Granted)
+			admitted.Deliver(waiting.Granted)
 		} else {
 			admitted.HandOff()
 		}
@@ -622,7 +622,7 @@ func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
 		return lockObservedContext(ctx, l, hold, l.acquire)
 	}
 	if !l.try(hold, false) { // the first time it asks, a context allocates its channel
-		if err := l.acquire(waiter.UntilDone(ctx), hold); err != nil {
+		if err := l.acquire(waiting.UntilDone(ctx), hold); err != nil {
 			return err
 		}
 	}
@@ -630,7 +630,7 @@ func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
 		return nil
 	}
 	if xsync.MayPanic(ctx) || ctx.Err() != nil { // perhaps before the unlock that has let us in
-		return waiter.Keep(ctx, taken{l}, hold)
+		return waiting.Keep(ctx, taken{l}, hold)
 	}
 	return nil
 }
@@ -643,7 +643,7 @@ func (l *RWMutex) RLockTimeout(d time.Duration) bool { return l.lockTimeout(d, r
 func (l *RWMutex) LockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwWriter) }
 
 func (l *RWMutex) lockTimeout(d time.Duration, hold int64) bool {
-	return d > 0 && l.lock(waiter.After(d), hold) == nil
+	return d > 0 && l.lock(waiting.After(d), hold) == nil
 }
 
 // RLocker returns a [Locker] whose Lock and Unlock are RLock and RUnlock of l.

@@ -14,7 +14,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/require"
 	proof "github.com/farad-go/farad/internal/proof/table"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // The tie between an RWMutex and its table: conform_model_test.go says how it works.
@@ -108,7 +108,7 @@ func (k rwMutexTie) admittedCalls(s *proof.State, adm int) []call {
 		}})
 	case at == proof.AdmClaimed && future:
 		return one(call{name: "Wake", place: proof.TellNext, own: -1, tells: -1, run: func(c *conformance) bool {
-			return c.nodes[adm].queues().Deliver(waiter.Granted)
+			return c.nodes[adm].queues().Deliver(waiting.Granted)
 		}})
 	case at == proof.AdmOpen && s.Get(k.Op) != proof.OpActs:
 		return one(call{name: "open", place: at, own: -1, tells: -1, run: func(c *conformance) bool {

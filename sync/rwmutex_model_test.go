@@ -13,6 +13,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -453,7 +454,7 @@ func rwBypass(x *interleave.Run, o watching, holder, line, others string) (passe
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			watched[x.Running()] = i == len(line)-1
 			if !q.await() {
-				_ = l.compete(waiter.UntilDone(x.NewContext()), holds[who], true)
+				_ = l.compete(waiting.UntilDone(x.NewContext()), holds[who], true)
 			}
 			leave[who]()
 		})

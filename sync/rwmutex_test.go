@@ -11,6 +11,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/locktest/rwtest"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -204,7 +205,7 @@ func TestRWOvertakingIsBounded(t *testing.T) {
 					before := came.Load()
 					l.Unlock()
 					q.await()
-					require.NoError(require.GoOn(t), l.compete(waiter.Limit{}, rwWriter, true))
+					require.NoError(require.GoOn(t), l.compete(waiting.Limit{}, rwWriter, true))
 					// Those ahead have had their turn, too.
 					require.LessOrEqual(require.GoOn(t), came.Load()-before, (p+1)*Express+p)
 					total.Add(1)

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A WaitGroup waits for a number of tasks to end. It counts them: [WaitGroup.Go] starts a task in a
@@ -56,7 +56,7 @@ type WaitGroup struct {
 	begin xsync.RaceMark // of the waits, for an Add that raises the counter from zero
 
 	mu   xsync.Mutex
-	line waiter.Queue // guarded by mu
+	line waiting.Queue // guarded by mu
 }
 
 const (
@@ -123,12 +123,12 @@ func (wg *WaitGroup) addSlow(delta int, s int64) {
 //
 //go:noinline
 func (wg *WaitGroup) release() {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	wg.mu.Lock()
 	if wg.state.Load()>>counterShift == 0 { // invariant 3
 		wg.state.Add(-int64(wg.line.Len()))
 		for w := wg.line.PopFront(); w != nil; w = wg.line.PopFront() {
-			wake.Add(w, waiter.Granted)
+			wake.Add(w, waiting.Granted)
 		}
 	}
 	wg.mu.Unlock()
@@ -150,10 +150,10 @@ func (wg *WaitGroup) Wait() {
 //go:noinline
 func (wg *WaitGroup) waitSlow() {
 	if canBubble || wg.mayBeObserved() {
-		_ = wg.wait(waiter.Limit{})
+		_ = wg.wait(waiting.Limit{})
 		return
 	}
-	p := waiter.GetParker(waiter.Limit{})
+	p := waiting.GetParker(waiting.Limit{})
 	if wg.enter(&p.Waiter) {
 		p.Sleeper().SleepInline()
 		p.Sleeper().Sleep()
@@ -182,17 +182,17 @@ func (wg *WaitGroup) WaitContext(ctx context.Context) error {
 	if wg.state.Load()>>counterShift == 0 {
 		return ctx.Err() // It may have ended before the counter became zero.
 	}
-	return wg.wait(waiter.UntilDone(ctx))
+	return wg.wait(waiting.UntilDone(ctx))
 }
 
 // WaitTimeout is Wait, but gives up when d has passed. It reports whether the counter was zero. If
 // d <= 0 it does not wait.
 func (wg *WaitGroup) WaitTimeout(d time.Duration) bool {
-	return wg.state.Load()>>counterShift == 0 || d > 0 && wg.wait(waiter.After(d)) == nil
+	return wg.state.Load()>>counterShift == 0 || d > 0 && wg.wait(waiting.After(d)) == nil
 }
 
 // wait waits until the counter is zero, or returns the error of l if that ends the wait before.
-func (wg *WaitGroup) wait(l waiter.Limit) error {
+func (wg *WaitGroup) wait(l waiting.Limit) error {
 	if wg.mayBeObserved() {
 		return observed.Await(wg.record(), observed.Request{}, l, wg.await)
 	}
@@ -200,16 +200,16 @@ func (wg *WaitGroup) wait(l waiter.Limit) error {
 }
 
 // await is wait, whether or not wg is observed.
-func (wg *WaitGroup) await(l waiter.Limit) error {
+func (wg *WaitGroup) await(l waiting.Limit) error {
 	if canBubble && wg.isForeign() {
 		return wg.waitAcross(l)
 	}
-	p := waiter.GetParker(l)
+	p := waiting.GetParker(l)
 	if !wg.enter(&p.Waiter) {
 		p.Put()
 		return l.Cancelled()
 	}
-	if _, err := waiter.Wait(p, l, groupLine{wg}); err != nil {
+	if _, err := waiting.Wait(p, l, groupLine{wg}); err != nil {
 		return err
 	}
 	p.Put()
@@ -218,7 +218,7 @@ func (wg *WaitGroup) await(l waiter.Limit) error {
 }
 
 // enter puts w into the line, unless the counter is zero.
-func (wg *WaitGroup) enter(w *waiter.Waiter) bool {
+func (wg *WaitGroup) enter(w *waiting.Waiter) bool {
 	first, ok := wg.enterLine(w)
 	if first { // Only one: waits do not race with one another.
 		wg.begin.Write() // without the mutex, which would order it before those who come later
@@ -226,7 +226,7 @@ func (wg *WaitGroup) enter(w *waiter.Waiter) bool {
 	return ok
 }
 
-func (wg *WaitGroup) enterLine(w *waiter.Waiter) (first, ok bool) {
+func (wg *WaitGroup) enterLine(w *waiting.Waiter) (first, ok bool) {
 	wg.mu.Lock()
 	defer wg.mu.Unlock()
 	for { // A retry follows an Add.
@@ -241,11 +241,11 @@ func (wg *WaitGroup) enterLine(w *waiter.Waiter) (first, ok bool) {
 	}
 }
 
-// A groupLine is the line of a WaitGroup as a [waiter.Line].
+// A groupLine is the line of a WaitGroup as a [waiting.Line].
 type groupLine struct{ wg *WaitGroup }
 
-// Unlink implements [waiter.Line].
-func (l groupLine) Unlink(w *waiter.Waiter) bool {
+// Unlink implements [waiting.Line].
+func (l groupLine) Unlink(w *waiting.Waiter) bool {
 	l.wg.mu.Lock()
 	defer l.wg.mu.Unlock()
 	ok := l.wg.line.Remove(w)
@@ -255,7 +255,7 @@ func (l groupLine) Unlink(w *waiter.Waiter) bool {
 	return ok
 }
 
-// GiveBack implements [waiter.Line]. The others have been released, too.
+// GiveBack implements [waiting.Line]. The others have been released, too.
 func (groupLine) GiveBack(int64) bool { return true }
 
 // Go calls f in a new goroutine, and counts it as a task until f returns or ends the goroutine. An

@@ -18,7 +18,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/panictest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 func TestWaitGroupReleasesAll(t *testing.T) {
@@ -73,7 +73,7 @@ func TestWaitGroupGivesUp(t *testing.T) {
 func TestWaitGroupReleasesThoseBehindOneThatGaveUp(t *testing.T) {
 	var wg WaitGroup
 	wg.Add(1)
-	var gone waiter.Waiter
+	var gone waiting.Waiter
 	gone.N = 1
 	gone.Arm(nil)
 	require.True(t, wg.enter(&gone))
@@ -83,7 +83,7 @@ func TestWaitGroupReleasesThoseBehindOneThatGaveUp(t *testing.T) {
 	require.True(t, gone.Abandon())
 	wg.Done()
 	locktest.Receive(t, done)
-	require.Equal(t, waiter.StatusIdle, gone.Status())
+	require.Equal(t, waiting.StatusIdle, gone.Status())
 }
 
 func TestWaitGroupEarlierCancelWins(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // An Array is a waiting array: buckets, each with a lock and a line of sleepers, over which all
@@ -72,7 +72,7 @@ func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) e
 		if satisfied() {
 			return stillErr(ctx)
 		}
-		if err := t.Await(waiter.UntilDone(ctx), k, seq); err != nil {
+		if err := t.Await(waiting.UntilDone(ctx), k, seq); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (a *Array) Wait(ctx context.Context, key any, seq Sequence) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := a.table().Await(waiter.UntilDone(ctx), k, int64(seq)); err != nil {
+	if err := a.table().Await(waiting.UntilDone(ctx), k, int64(seq)); err != nil {
 		return err
 	}
 	return stillErr(ctx)

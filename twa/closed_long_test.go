@@ -8,7 +8,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // The explorer's atomics take too long for this.
@@ -33,7 +33,7 @@ func TestClosedOutIsNotGrantedByResizes(t *testing.T) {
 			s.Resize(most)
 		}
 		for _, end := range []int64{ends[i], s.t.take(1)} {
-			err := s.t.await(waiter.UntilDone(context.Background()), zero, 1, end)
+			err := s.t.await(waiting.UntilDone(context.Background()), zero, 1, end)
 			require.ErrorIs(t, err, ErrClosed, "after %d Resizes", times)
 		}
 	}

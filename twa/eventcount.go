@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // An EventCount counts events, from 0, and lets goroutines wait until there have been so many.
@@ -50,7 +50,7 @@ func (e *EventCount) Await(ctx context.Context, n int64) error {
 	}
 	if e.count.Load() < n {
 		still := func() bool { return e.count.Load() < n }
-		if _, err := parking.Default().Sleep(waiter.UntilDone(ctx), e.key(e.id.get(), n), 0, still); err != nil {
+		if _, err := parking.Default().Sleep(waiting.UntilDone(ctx), e.key(e.id.get(), n), 0, still); err != nil {
 			return err
 		}
 	}

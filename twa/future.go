@@ -2,6 +2,7 @@ package twa
 
 import (
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -27,16 +28,17 @@ func (m *Mutex) Bind(f *waiter.Future) {
 	m.t.bind(f, one, 1)
 }
 
-func (s *tickets) bind(f *waiter.Future, base, n int64) {
-	r := waiter.Reuse[ticketRequest](f)
+func (s *tickets) bind(future *waiter.Future, base, n int64) {
+	f := (*waiting.Future)(future)
+	r := waiting.Reuse[ticketRequest](f)
 	r.t, r.base = s, base
-	waiter.Bind(f, r, n)
+	waiting.Bind(f, r, n)
 }
 
 // Request returns a request for permits of s, for a [waiter.Future] of another package, which waits
 // in the same line as all others. It serves one future at a time. If old is a request that Request
 // has returned, and whose future has ended, that is used again and nothing is allocated.
-func (s *Semaphore) Request(old waiter.Request) waiter.Request {
+func (s *Semaphore) Request(old waiting.Request) waiting.Request {
 	r, ok := old.(*ticketRequest)
 	if !ok {
 		r = new(ticketRequest)
@@ -54,27 +56,27 @@ type ticketRequest struct {
 	s    parking.Sleeper
 }
 
-// Start implements [waiter.Request].
-func (r *ticketRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+// Start implements [waiting.Request].
+func (r *ticketRequest) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	if w.N == 0 {
 		if r.t.isClosed() {
-			return waiter.Closed
+			return waiting.Closed
 		}
-		return waiter.Granted
+		return waiting.Granted
 	}
-	if o := r.t.precheck(r.base, w.N); o != waiter.Pending {
+	if o := r.t.precheck(r.base, w.N); o != waiting.Pending {
 		return o
 	}
 	r.end = r.t.take(w.N)
 	if r.t.atOnce(r.base, w.N, r.end) {
-		return waiter.Granted // without a look at the array
+		return waiting.Granted // without a look at the array
 	}
 	w.Arm(waker)
 	return r.t.enter(&r.s, w, r.base, r.end)
 }
 
-// Unlink implements [waiter.Request].
-func (r *ticketRequest) Unlink(w *waiter.Waiter) bool {
+// Unlink implements [waiting.Request].
+func (r *ticketRequest) Unlink(w *waiting.Waiter) bool {
 	if !r.t.table().Leave(&r.s) {
 		return false
 	}
@@ -82,7 +84,7 @@ func (r *ticketRequest) Unlink(w *waiter.Waiter) bool {
 	return true
 }
 
-// GiveBack implements [waiter.Request]. The permits are held, whatever tickets they were: they go
+// GiveBack implements [waiting.Request]. The permits are held, whatever tickets they were: they go
 // back as any that are.
 func (r *ticketRequest) GiveBack(n int64) bool {
 	if !r.t.ledger.give(n) {
@@ -92,5 +94,5 @@ func (r *ticketRequest) GiveBack(n int64) bool {
 	return r.t.quiet(r.base, n, g) || r.t.releaseSlow(r.base, n, g)
 }
 
-// Explain implements [waiter.Explainer].
+// Explain implements [waiting.Explainer].
 func (r *ticketRequest) Explain(err error, n int64) error { return r.t.named(err, n) }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // one: a mutex's permits count from one, so the zero Mutex is unlocked.
@@ -93,7 +93,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 		return false
 	}
 	end := m.t.take(1)
-	return m.t.atOnce(one, 1, end) || m.t.await(waiter.After(d), one, 1, end) == nil
+	return m.t.atOnce(one, 1, end) || m.t.await(waiting.After(d), one, 1, end) == nil
 }
 
 // Waiting returns how many goroutines and futures wait for m. It looks at the whole array, and is

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -104,7 +105,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 			return err
 		}
 	}
-	if o := s.t.precheck(zero, n); o != waiter.Pending {
+	if o := s.t.precheck(zero, n); o != waiting.Pending {
 		return s.t.named(o.Err(), n)
 	}
 	end := s.t.take(n)
@@ -153,14 +154,14 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	case n <= 0:
 		return s.acquireNothing(context.Background(), n)
 	}
-	if o := s.t.precheck(zero, n); o != waiter.Pending {
+	if o := s.t.precheck(zero, n); o != waiting.Pending {
 		return s.t.named(o.Err(), n)
 	}
 	end := s.t.take(n)
 	if s.t.atOnce(zero, n, end) {
 		return nil
 	}
-	return s.t.named(s.t.await(waiter.After(d), zero, n, end), n)
+	return s.t.named(s.t.await(waiting.After(d), zero, n, end), n)
 }
 
 // TryAcquire takes n permits if that many are free and no goroutine waits, and reports whether it

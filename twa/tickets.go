@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -131,12 +132,12 @@ const (
 // granted returns how many tickets have been granted, for a value of grant.
 func granted(base, g int64) int64 { return base*step + g&^closed }
 
-// precheck is called before tickets are taken. It returns why that is useless, or [waiter.Pending].
-// It does not load grant unnecessarily: an addition, maybe the caller's own, may still be on its
-// way to the cache.
-func (s *tickets) precheck(base, n int64) waiter.Outcome {
+// precheck is called before tickets are taken. It returns why that is useless, or
+// [waiting.Pending]. It does not load grant unnecessarily: an addition, maybe the caller's own, may
+// still be on its way to the cache.
+func (s *tickets) precheck(base, n int64) waiting.Outcome {
 	if n-base <= s.limit.Load() {
-		return waiter.Pending
+		return waiting.Pending
 	}
 	return s.precheckMarked(base, n)
 }
@@ -144,16 +145,16 @@ func (s *tickets) precheck(base, n int64) waiter.Outcome {
 // precheckMarked is precheck if limit has a mark, or is too low.
 //
 //go:noinline
-func (s *tickets) precheckMarked(base, n int64) waiter.Outcome {
+func (s *tickets) precheckMarked(base, n int64) waiting.Outcome {
 	switch {
 	case s.isClosed():
-		return waiter.Closed
+		return waiting.Closed
 	case n-base > s.size():
-		return waiter.TooLarge
+		return waiting.TooLarge
 	case s.limit.Load()&long == long && s.isLong(n):
-		return waiter.QueueFull
+		return waiting.QueueFull
 	}
-	return waiter.Pending
+	return waiting.Pending
 }
 
 // isLong reports whether the line is too long for n tickets more. It removes the mark long if the
@@ -230,21 +231,21 @@ func (s *tickets) atOnce(base, n, end int64) bool {
 	return true
 }
 
-// outcome returns the outcome of the n tickets before end: [waiter.Granted] if they have been
-// granted, [waiter.Pending] if the owner still has to wait. With any other outcome it has abandoned
-// them.
-func (s *tickets) outcome(base, n, end int64) waiter.Outcome {
+// outcome returns the outcome of the n tickets before end: [waiting.Granted] if they have been
+// granted, [waiting.Pending] if the owner still has to wait. With any other outcome it has
+// abandoned them.
+func (s *tickets) outcome(base, n, end int64) waiting.Outcome {
 	switch g := s.grant.Load(); {
 	case g&closed != 0:
 		return s.outcomeClosed(base, n, end)
 	case !s.inLine(base, g, end):
 		s.ledger.take(n)
-		return waiter.Granted
+		return waiting.Granted
 	case n-base > s.size():
 		s.abandon(base, n, end)
-		return waiter.TooLarge
+		return waiting.TooLarge
 	}
-	return waiter.Pending
+	return waiting.Pending
 }
 
 // tryTake takes n tickets if they would be granted at once. A caller that finds too few granted,
@@ -336,7 +337,7 @@ func (s *tickets) accept(base, n int64) bool {
 
 // lookAfter wakes the sleepers under the numbers after from up to to, which have just been granted,
 // and grants the runs that begin there. It reports whether it has woken a goroutine, to which a
-// release then cedes its processor: see [waiter.Waiter.HandOff].
+// release then cedes its processor: see [waiting.Waiter.HandOff].
 //
 //go:noinline
 func (s *tickets) lookAfter(base, from, to int64) (woken bool) {
@@ -387,7 +388,7 @@ func (s *tickets) wake(base, from, to int64) (woken bool) {
 // claim takes a sleeper under the number k, which has been granted, out of its line. It returns nil
 // if there is none. A goroutine may come so late that the number is that of a ticket of the next
 // round. It then finds the number in the line of tickets, and leaves the sleeper alone.
-func (s *tickets) claim(base, k int64) *waiter.Waiter {
+func (s *tickets) claim(base, k int64) *waiting.Waiter {
 	id := s.id.Load()
 	if id == 0 {
 		return nil // no request has ever waited
@@ -404,14 +405,14 @@ func (s *tickets) claim(base, k int64) *waiter.Waiter {
 // grantTo delivers to a waiter, which claim has returned: its tickets before end have been granted.
 // If it has been abandoned meanwhile they are passed on. While the semaphore is not closed the
 // grant has come before a Close (invariant 5). grantTo reports whether it has woken a goroutine.
-func (s *tickets) grantTo(base int64, w *waiter.Waiter, end int64) bool {
+func (s *tickets) grantTo(base int64, w *waiting.Waiter, end int64) bool {
 	n, goroutine := w.N, w.OfGoroutine() // read first: once told, the node is its owner's
 	if s.isClosed() {
 		s.tell(base, w, end)
 		return goroutine
 	}
 	s.ledger.take(n)
-	if !w.Deliver(waiter.Granted) {
+	if !w.Deliver(waiting.Granted) {
 		s.giveBack(base, n)
 	}
 	return goroutine

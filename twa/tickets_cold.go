@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/farad-go/farad/internal/parking"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // cold is the state of abandoned tickets, debts and Close.
@@ -28,23 +28,23 @@ func (s *tickets) coldLocked() *cold {
 // A debt is n tickets before end without an owner: permits that a Resize removes.
 type debt struct{ n, end int64 }
 
-func (s *tickets) outcomeClosed(base, n, end int64) waiter.Outcome {
+func (s *tickets) outcomeClosed(base, n, end int64) waiting.Outcome {
 	s.mu.Lock()
 	last, reach := s.cold.last, s.cold.reach // Close has made them
 	s.mu.Unlock()
 	// By reach, too: after the Close a Resize still moves ticket, and many of them half round.
 	if !s.inLine(zero, last, end) && uint64(end-last)-1 >= reach {
 		s.ledger.take(n)
-		return waiter.Granted
+		return waiting.Granted
 	}
 	s.abandon(base, n, end)
-	return waiter.Closed
+	return waiting.Closed
 }
 
 // claimAll claims all waiters with matching permits and end, and returns them in the order of their
 // tickets.
 func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
-	claimed := s.table().ClaimAll(func(k parking.Key, w *waiter.Waiter) bool {
+	claimed := s.table().ClaimAll(func(k parking.Key, w *waiting.Waiter) bool {
 		return k.Object == s && of(w.N, k.Part*step)
 	})
 	slices.SortFunc(claimed, func(x, y parking.Claimed) int { return cmp.Compare(x.Key.Part*step-y.Key.Part*step, 0) })
@@ -53,14 +53,14 @@ func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
 
 // tell delivers to a claimed waiter how its request has ended: its tickets have been granted, or
 // are too many. If it has been abandoned meanwhile they are passed on.
-func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
+func (s *tickets) tell(base int64, w *waiting.Waiter, end int64) {
 	n := w.N // read first: once told, the node is its owner's
 	o := s.outcome(base, n, end)
-	if o == waiter.Pending { // It was too large, and no longer is.
+	if o == waiting.Pending { // It was too large, and no longer is.
 		s.abandon(base, n, end)
-		o = waiter.TooLarge
+		o = waiting.TooLarge
 	}
-	if !w.Deliver(o) && o == waiter.Granted {
+	if !w.Deliver(o) && o == waiting.Granted {
 		s.giveBack(base, n)
 	}
 }

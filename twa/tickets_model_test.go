@@ -11,6 +11,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/require"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -200,8 +201,8 @@ var scenarios = []scenario{
 			w.begin(2)
 			first, second, third := w.s.t.take(1), w.s.t.take(1), w.s.t.take(1)
 			w.s.t.abandon(zero, 1, second)
-			w.Go("first", func() { w.give(1); w.use(1, w.s.t.await(waiter.UntilDone(bg), zero, 1, first)) })
-			w.Go("third", func() { w.give(1); w.use(1, w.s.t.await(waiter.UntilDone(bg), zero, 1, third)) })
+			w.Go("first", func() { w.give(1); w.use(1, w.s.t.await(waiting.UntilDone(bg), zero, 1, first)) })
+			w.Go("third", func() { w.give(1); w.use(1, w.s.t.await(waiting.UntilDone(bg), zero, 1, third)) })
 		},
 	},
 	// A release of two serves two. With two buckets it looks into them one after the other, with
@@ -342,8 +343,8 @@ func batchAbandoned(w *world) {
 	first, second, third, last := w.s.t.take(1), w.s.t.take(1), w.s.t.take(1), w.s.t.take(1)
 	w.s.t.abandon(zero, 1, second)
 	w.s.t.abandon(zero, 1, third)
-	w.Go("first", func() { w.use(1, w.s.t.await(waiter.UntilDone(bg), zero, 1, first)) })
-	w.Go("last", func() { w.use(1, w.s.t.await(waiter.UntilDone(bg), zero, 1, last)) })
+	w.Go("first", func() { w.use(1, w.s.t.await(waiting.UntilDone(bg), zero, 1, first)) })
+	w.Go("last", func() { w.use(1, w.s.t.await(waiting.UntilDone(bg), zero, 1, last)) })
 	w.Go("releaser", func() { w.give(2) })
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -234,7 +235,7 @@ func TestClosingTwiceChangesNothing(t *testing.T) {
 	s.Close()
 	s.Release(1)
 	s.Close()
-	require.Equal(t, ErrClosed, s.t.await(waiter.UntilDone(context.Background()), zero, 1, end))
+	require.Equal(t, ErrClosed, s.t.await(waiting.UntilDone(context.Background()), zero, 1, end))
 }
 
 // A request that need not wait does not look into the array, which is made when one does: a

@@ -4,14 +4,14 @@ import (
 	"context"
 
 	"github.com/farad-go/farad/internal/parking"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // enter lets w, which is armed, sleep until the w.N tickets before end have been granted, and
-// returns [waiter.Pending]. Or it returns an outcome at once; if that is not [waiter.Granted] the
+// returns [waiting.Pending]. Or it returns an outcome at once; if that is not [waiting.Granted] the
 // tickets have been abandoned. A goroutine that ends the wait with another outcome has abandoned
 // them, too.
-func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) waiter.Outcome {
+func (s *tickets) enter(e *parking.Sleeper, w *waiting.Waiter, base, end int64) waiting.Outcome {
 	n := w.N
 	for { // A retry follows a Resize there and back.
 		l := s.table().Line(s.key(s.id.get(), end))
@@ -20,14 +20,14 @@ func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) w
 			if isTooLong(base, g, end) {
 				l.Unlock()
 				s.refuse(base, n, end)
-				return waiter.QueueFull
+				return waiting.QueueFull
 			}
 			l.Insert(e, w, false)
 			l.Unlock()
-			return waiter.Pending
+			return waiting.Pending
 		}
 		l.Unlock()
-		if o := s.outcome(base, n, end); o != waiter.Pending {
+		if o := s.outcome(base, n, end); o != waiting.Pending {
 			return o
 		}
 	}
@@ -35,29 +35,29 @@ func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) w
 
 // until returns the limit of ctx for a wait for the n tickets before end. Should ctx, of a foreign
 // type, panic, they are abandoned.
-func (s *tickets) until(ctx context.Context, base, n, end int64) waiter.Limit {
+func (s *tickets) until(ctx context.Context, base, n, end int64) waiting.Limit {
 	asked := false
 	defer func() {
 		if !asked {
 			s.abandon(base, n, end)
 		}
 	}()
-	l := waiter.UntilDone(ctx) // Only now: a context allocates its channel when it is first asked.
+	l := waiting.UntilDone(ctx) // Only now: a context allocates its channel when it is first asked.
 	asked = true
 	return l
 }
 
 // await waits until the n tickets before end, which have just been taken, have been granted. It
 // returns nil, the error of l, or an outcome's; with any error the tickets are abandoned.
-func (s *tickets) await(l waiter.Limit, base, n, end int64) error {
+func (s *tickets) await(l waiting.Limit, base, n, end int64) error {
 	e := parking.GetSleeper()
 	p := e.Parker(l)
 	p.N = n
 	o := s.enter(e, &p.Waiter, base, end)
-	if o == waiter.Pending {
+	if o == waiting.Pending {
 		p.Start(l)
 		p.Sleeper().SleepInline()
-		o, err := waiter.EndWait(p, l, ticketLine{s, e, base, end})
+		o, err := waiting.EndWait(p, l, ticketLine{s, e, base, end})
 		if err != nil {
 			p = nil
 		}
@@ -68,42 +68,42 @@ func (s *tickets) await(l waiter.Limit, base, n, end int64) error {
 		return o.Err()
 	}
 	e.Put(p)
-	if o != waiter.Granted {
+	if o != waiting.Granted {
 		return o.Err()
 	}
-	return waiter.KeepUntil(l, ticketLine{s: s, base: base}, n)
+	return waiting.KeepUntil(l, ticketLine{s: s, base: base}, n)
 }
 
 // begin is the first part of an await without a limit. The others are SleepInline of the parker's
 // Sleeper, and finish. A caller whose speed matters makes the three calls itself: see SleepInline.
 // begin returns nil, and the error of the outcome, if there is nothing to wait for.
-func (s *tickets) begin(base, n, end int64) (*parking.Sleeper, *waiter.Parker, error) {
+func (s *tickets) begin(base, n, end int64) (*parking.Sleeper, *waiting.Parker, error) {
 	e := parking.GetSleeper()
 	p := e.Kept()
 	p.N = n
 	o := s.enter(e, &p.Waiter, base, end)
-	if o == waiter.Pending {
+	if o == waiting.Pending {
 		return e, p, nil
 	}
 	e.Put(p)
 	return nil, nil, o.Err()
 }
 
-func finish(e *parking.Sleeper, p *waiter.Parker) error {
+func finish(e *parking.Sleeper, p *waiting.Parker) error {
 	p.Sleeper().Sleep()
 	o := p.Outcome()
 	e.Put(p)
 	return o.Err()
 }
 
-// A ticketLine is where a goroutine waits for the tickets before end, as a [waiter.Line].
+// A ticketLine is where a goroutine waits for the tickets before end, as a [waiting.Line].
 type ticketLine struct {
 	s         *tickets
 	e         *parking.Sleeper
 	base, end int64
 }
 
-func (p ticketLine) Unlink(w *waiter.Waiter) bool {
+func (p ticketLine) Unlink(w *waiting.Waiter) bool {
 	if !p.s.table().Leave(p.e) {
 		return false // The claimer has abandoned the tickets, unless it has granted them.
 	}
@@ -123,7 +123,7 @@ func (p ticketLine) GiveBack(n int64) bool {
 //
 //go:noinline
 func (s *tickets) keep(ctx context.Context, base, n int64) error {
-	return waiter.Keep(ctx, ticketLine{s: s, base: base}, n)
+	return waiting.Keep(ctx, ticketLine{s: s, base: base}, n)
 }
 
 func (s *tickets) key(id, end int64) parking.Key {

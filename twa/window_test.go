@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -162,11 +163,11 @@ func TestLooksThatComeLate(t *testing.T) {
 		each(t, 8, func(t *testing.T, s *Semaphore, goOn func()) {
 			end := s.t.take(3)
 			goOn()
-			require.NoError(t, s.t.await(waiter.UntilDone(context.Background()), zero, 3, end))
+			require.NoError(t, s.t.await(waiting.UntilDone(context.Background()), zero, 3, end))
 			s.Release(3)
 			end = s.t.take(3)
 			goOn()
-			require.NoError(t, s.t.await(waiter.After(time.Hour), zero, 3, end))
+			require.NoError(t, s.t.await(waiting.After(time.Hour), zero, 3, end))
 			s.Close()
 			s.Release(3)
 			require.EqualValues(t, 8, s.Available())
@@ -177,7 +178,7 @@ func TestLooksThatComeLate(t *testing.T) {
 			end := s.t.take(3)
 			goOn()
 			s.Close()
-			require.NoError(t, s.t.await(waiter.UntilDone(context.Background()), zero, 3, end))
+			require.NoError(t, s.t.await(waiting.UntilDone(context.Background()), zero, 3, end))
 			s.Release(3)
 			require.EqualValues(t, 8, s.Available())
 		})

@@ -4,34 +4,36 @@ import (
 	"context"
 	"errors"
 	"strconv"
+
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // The errors that the locks of this module share. A caller that gets one of them holds nothing.
 var (
 	// ErrClosed means that the lock was closed before or during the wait.
-	ErrClosed = errors.New("farad: closed")
+	ErrClosed = waiting.ErrClosed
 
 	// ErrTooLarge means that the request is for more permits than the lock has in all. A resize
 	// during the wait can cause it, too. No release could satisfy such a request, so it does not
 	// wait. Semaphores wrap it in an error with the numbers, so match it by [errors.Is].
-	ErrTooLarge = errors.New("farad: request exceeds size")
+	ErrTooLarge = waiting.ErrTooLarge
 
 	// ErrQueueFull means that the request would have to wait, and no more waiters are allowed.
-	ErrQueueFull = errors.New("farad: too many waiters")
+	ErrQueueFull = waiting.ErrQueueFull
 
 	// ErrShed means that the request had waited for too long, while too many others came.
-	ErrShed = errors.New("farad: shed after too long a wait")
+	ErrShed = waiting.ErrShed
 
 	// ErrWouldExpire means that the request would have to wait until after its deadline, at the
 	// rate at which others are served now.
-	ErrWouldExpire = errors.New("farad: no permit expected before the deadline")
+	ErrWouldExpire = waiting.ErrWouldExpire
 
 	// ErrCancelled is the outcome of a wait in a task that was asked to end, and of a job that was
 	// stopped before it began.
 	ErrCancelled = errors.New("farad: cancelled")
 
 	// ErrPending means that a future's request has no outcome yet.
-	ErrPending = errors.New("farad: request is pending")
+	ErrPending = waiting.ErrPending
 )
 
 // Oversized returns an [ErrTooLarge] with the numbers: n permits were asked for, of a semaphore
@@ -59,9 +61,4 @@ func (*oversized) Unwrap() error { return ErrTooLarge }
 // ContextError returns the error of a context whose done channel is closed. If the context breaks
 // its contract and has no error, ContextError returns [context.Canceled]: a wait that was given up
 // must not look like a success.
-func ContextError(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return context.Canceled
-}
+func ContextError(ctx context.Context) error { return waiting.ContextError(ctx) }

@@ -3,103 +3,89 @@ package waiter_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/farad-go/farad/waiter"
 )
 
-// gate is a lock of the simplest kind: closed until it is opened, once.
+// A gate is a lock of the simplest kind: closed until it is opened, once. It is a [waiter.Request].
 type gate struct {
-	mu    sync.Mutex
-	open  bool
-	queue waiter.Queue
+	mu   sync.Mutex
+	open bool
+	line []*waiter.Waiter
 }
+
+// Start implements [waiter.Request].
+func (g *gate) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open {
+		return waiter.Granted
+	}
+	w.Arm(waker)
+	g.line = append(g.line, w)
+	return waiter.Pending
+}
+
+// Unlink implements [waiter.Request].
+func (g *gate) Unlink(w *waiter.Waiter) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.Index(g.line, w)
+	if i < 0 {
+		return false
+	}
+	g.line = slices.Delete(g.line, i, i+1)
+	return true
+}
+
+// GiveBack implements [waiter.Request]: a gate has no permits to take back.
+func (g *gate) GiveBack(int64) bool { return true }
 
 func (g *gate) Open() {
-	var wake waiter.WakeList
 	g.mu.Lock()
-	g.open = true
-	for w := g.queue.PopFront(); w != nil; w = g.queue.PopFront() {
-		wake.Add(w, waiter.Granted)
-	}
+	line := g.line
+	g.open, g.line = true, nil
 	g.mu.Unlock()
-	wake.Wake()
+	for _, w := range line {
+		w.Deliver(waiter.Granted)
+	}
 }
 
-func (g *gate) Wait(ctx context.Context) error {
-	p := waiter.GetParker(waiter.UntilDone(ctx))
-	g.mu.Lock()
-	if g.open {
-		g.mu.Unlock()
-		p.Put()
-		return nil
-	}
-	g.queue.PushBack(&p.Waiter)
-	g.mu.Unlock()
-	if p.Park(waiter.UntilDone(ctx)) {
-		p.Put()
-		return nil
-	}
-	g.mu.Lock()
-	removed := g.queue.Remove(&p.Waiter)
-	g.mu.Unlock()
-	p.Withdraw(!removed) // if Open was faster, its token is taken
-	return ctx.Err()
-}
+// Wait waits until the gate is open, or ctx is done.
+func (g *gate) Wait(ctx context.Context) error { return waiter.Wait(waiter.UntilDone(ctx), g, 1) }
 
-// A goroutine waits for a gate, with a context.
-func ExampleParker() {
+// Bind makes f a request to pass.
+func (g *gate) Bind(f *waiter.Future) { waiter.Bind(f, g, 1) }
+
+// The author of a lock writes three methods. Goroutines, selects and tasks wait for it then, all in
+// one line.
+func ExampleRequest() {
 	var g gate
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	fmt.Println(g.Wait(ctx))
+	fmt.Println("goroutine:", g.Wait(ctx))
+
+	var f waiter.Future
+	g.Bind(&f)
+	defer f.Release()
+	select {
+	case <-f.Done():
+	case <-time.After(time.Millisecond):
+		fmt.Println("select:", f.Err())
+	}
+
 	go g.Open()
-	fmt.Println(g.Wait(context.Background()))
+	fmt.Println("goroutine:", g.Wait(context.Background()))
+	<-f.Done()
+	fmt.Println("select:", f.Err())
 	// Output:
-	// context canceled
-	// <nil>
-}
-
-// The owner of a future arms its node. The goroutine that grants the request delivers the outcome.
-func ExampleWaiter() {
-	var w waiter.Waiter
-	w.Arm(waiter.WakerFunc(func() { fmt.Println("woken") }))
-	fmt.Println(w.Status() == waiter.StatusWaiting)
-	w.Deliver(waiter.Granted)
-	fmt.Println(w.Status() == waiter.StatusComplete, w.Outcome().Err())
-	// Output:
-	// true
-	// woken
-	// true <nil>
-}
-
-func ExampleQueue() {
-	var q waiter.Queue
-	ws := make([]waiter.Waiter, 3)
-	for i := range ws {
-		ws[i].N = int64(i)
-		q.PushBack(&ws[i])
-	}
-	q.Remove(&ws[1])
-	for w := q.PopFront(); w != nil; w = q.PopFront() {
-		fmt.Println(w.N)
-	}
-	// Output:
-	// 0
-	// 2
-}
-
-func ExampleWakeList() {
-	var wake waiter.WakeList
-	ws := make([]waiter.Waiter, 2)
-	for i := range ws {
-		ws[i].Arm(waiter.WakerFunc(func() { fmt.Println("woken:", i) }))
-		wake.Add(&ws[i], waiter.Granted) // with a lock held
-	}
-	wake.Wake() // after unlock
-	// Output:
-	// woken: 0
-	// woken: 1
+	// goroutine: context canceled
+	// select: farad: request is pending
+	// goroutine: <nil>
+	// select: <nil>
 }
 
 // An executor's task is its own waker: to be woken is to be queued.
@@ -125,14 +111,4 @@ func ExampleOutcome() {
 	// <nil>
 	// farad: closed
 	// farad: request exceeds size
-}
-
-func ExampleStatus() {
-	var w waiter.Waiter
-	fmt.Println(w.Status() == waiter.StatusIdle)
-	w.Finish(waiter.TooLarge) // no need to wait
-	fmt.Println(w.Status() == waiter.StatusComplete, w.Outcome().Err())
-	// Output:
-	// true
-	// true farad: request exceeds size
 }

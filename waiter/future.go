@@ -1,11 +1,6 @@
 package waiter
 
-import (
-	"path"
-	"reflect"
-
-	"github.com/farad-go/farad/internal/xsync"
-)
+import "github.com/farad-go/farad/internal/waiting"
 
 // A Future is a request to a lock that does not block its owner. It waits in the same line as the
 // goroutines that block. The owner is a goroutine that selects on it, or a task that polls it. One
@@ -48,194 +43,36 @@ import (
 // Memory model: a true from Poll or Complete, a closed Done, or the outcome from Err or Take takes
 // the place of the return of the lock's own Lock or Acquire. Release takes the place of its Unlock
 // or Release.
-type Future struct {
-	_ noCopy
-
-	node  Waiter  // what stands in the line
-	r     Request // kept for the next round; nil before the first Bind
-	bound bool    // a round is under way
-	seen  bool    // the record of the lock has the outcome
-}
+type Future waiting.Future
 
 // Poll reports whether the request is complete, and makes it if need be. If it is not complete,
 // waker, which may be nil, will be woken when it is worth polling again. It replaces the waker of
 // the last Poll. Wakers may be woken spuriously.
-func (f *Future) Poll(waker Waker) bool {
-	f.requireBound()
-	s := f.node.Status()
-	switch s {
-	case StatusIdle:
-		return f.start(waker)
-	case StatusWaiting:
-		s = f.node.Rearm(waker)
-	default:
-	}
-	if s == StatusBusy && waker != nil {
-		waker.Wake()
-	}
-	return s == StatusComplete
-}
+func (f *Future) Poll(waker Waker) bool { return (*waiting.Future)(f).Poll(waker) }
 
 // Done makes the request if need be, and returns a channel that is closed when the request is
 // complete. The channel belongs to this round: the next one has another. A request that is complete
 // needs no channel of its own. One that waits allocates it, at the first Done of the round.
-func (f *Future) Done() <-chan struct{} {
-	f.requireBound()
-	f.awaitClaimer()
-	if f.node.Status() == StatusIdle {
-		f.start(nil)
-	}
-	for { // At most two turns: after a claimer's last steps the request is complete.
-		if ch := f.node.Chan(); ch != nil {
-			return ch
-		}
-		f.awaitClaimer()
-	}
-}
+func (f *Future) Done() <-chan struct{} { return (*waiting.Future)(f).Done() }
 
 // Complete reports whether the request is complete, by a grant or by an error. Between rounds it is
 // not. Complete makes no request, and any goroutine may call it, at any time.
-func (f *Future) Complete() bool { return f.node.Status() == StatusComplete }
+func (f *Future) Complete() bool { return (*waiting.Future)(f).Complete() }
 
 // Err returns nil if the request is granted, [ErrPending] if it is not complete, and otherwise the
 // error that the lock's own method would return. It only looks: the future keeps the grant.
-func (f *Future) Err() error {
-	if f.node.Status() != StatusComplete {
-		return ErrPending
-	}
-	f.node.forget()
-	err := f.node.Outcome().Err()
-	if !f.seen {
-		f.seen = true
-		if to := f.recorder(); to != nil {
-			to.FutureSeen(&f.node, err)
-		}
-	}
-	if err != nil {
-		if r, ok := f.r.(Explainer); ok {
-			return r.Explain(err, f.node.N)
-		}
-	}
-	return err
-}
+func (f *Future) Err() error { return (*waiting.Future)(f).Err() }
 
 // Take is Err, and hands the grant to the caller if it returns nil: the lock's own method gives it
 // back from then on. The round is over, so a deferred Release does nothing.
-func (f *Future) Take() error {
-	err := f.Err()
-	if err != nil {
-		return err
-	}
-	f.node.Reset()
-	f.bound = false
-	if to := f.recorder(); to != nil {
-		to.FutureEnded(&f.node)
-	}
-	return nil
-}
+func (f *Future) Take() error { return (*waiting.Future)(f).Take() }
 
 // Release ends the round: it gives up the place in line, or gives back what was granted. Between
 // rounds, and after an error, it gives back nothing. It allocates nothing.
 //
 // Release panics if the lock's own method has given back the grant meanwhile, without Take. If
 // others hold as much, Release cannot know that, and gives back theirs.
-func (f *Future) Release() {
-	ok := false
-	if to := f.recorder(); to != nil {
-		ok = f.endRecorded(to)
-	} else {
-		ok = f.end()
-	}
-	if !ok {
-		panic("farad: Release of a future whose grant the lock's own method has given back already, without Take")
-	}
-}
-
-// endRecorded is end, recorded by to.
-func (f *Future) endRecorded(to Recorder) bool {
-	to.FutureReleasing(&f.node)
-	defer to.FutureEnded(&f.node)
-	return f.end()
-}
-
-// end reports false if the grant was given back by other means.
-func (f *Future) end() bool {
-	f.bound = false
-	switch f.node.Status() {
-	case StatusIdle:
-		return true
-	case StatusComplete:
-	default:
-		if f.r.Unlink(&f.node) {
-			f.node.Reset()
-			return true
-		}
-		if f.node.Abandon() {
-			return true
-		}
-		if f.node.Status() != StatusComplete {
-			return true // ended twice: it has been left to its claimer
-		}
-	}
-	mine := f.node.Outcome() == Granted
-	n := f.node.N
-	f.node.Reset()
-	return !mine || n == 0 || f.r.GiveBack(n)
-}
+func (f *Future) Release() { (*waiting.Future)(f).Release() }
 
 // String names the package of the lock. Only the owner may call it.
-func (f *Future) String() string {
-	if f.r == nil {
-		return "future of no lock"
-	}
-	t := reflect.TypeOf(f.r)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return "future of package " + path.Base(t.PkgPath())
-}
-
-// start makes the request, and reports whether it is complete.
-func (f *Future) start(waker Waker) bool {
-	f.seen = false
-	o := f.r.Start(&f.node, waker)
-	if o == Pending {
-		return false
-	}
-	f.node.Finish(o)
-	return true
-}
-
-func (f *Future) requireBound() {
-	if !f.bound {
-		panic("farad: future without Bind")
-	}
-}
-
-// awaitClaimer waits for the last steps of a claimer that has begun with this node.
-func (f *Future) awaitClaimer() {
-	for f.node.Status() == StatusBusy {
-		xsync.Yield()
-	}
-}
-
-// recorder returns what records the rounds of f, nil if nothing does.
-func (f *Future) recorder() Recorder {
-	if !mayRecord() {
-		return nil
-	}
-	return f.recorderSlow()
-}
-
-func (f *Future) recorderSlow() Recorder {
-	if r, ok := f.r.(Recorded); ok {
-		return r.Recorder()
-	}
-	return nil
-}
-
-// noCopy makes go vet report copies.
-type noCopy struct{}
-
-func (*noCopy) Lock()   {}
-func (*noCopy) Unlock() {}
+func (f *Future) String() string { return (*waiting.Future)(f).String() }

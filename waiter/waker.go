@@ -14,14 +14,6 @@ type Waker interface {
 	Wake()
 }
 
-// An Owner is a Waker that is told when a waiting future is about to replace it by another Waker.
-// The tasks of package rt panic then: of two tasks that poll one future, only one would be woken.
-// The poll calls Displaced before it changes anything.
-type Owner interface {
-	Waker
-	Displaced(by Waker)
-}
-
 // A WakerFunc is a function that serves as a [Waker].
 type WakerFunc func()
 

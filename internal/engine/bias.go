@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // Reader bias: readers announce themselves in a table instead of on the lock's word. So the readers
@@ -155,7 +155,7 @@ func (l *RW) Unbias() {
 // unbiasLocked ends the bias and serves the waiters, for which the share of the bias may suffice. W
 // is set. unbiasLocked unlocks mu.
 func (l *RW) unbiasLocked() {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	l.revealLocked()
 	l.permits().serveLocked(&wake) // clears W if there is no waiter
 	l.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -154,17 +155,17 @@ func TestLocksOfOneColumn(t *testing.T) {
 // All hidden readers are counted, by Unbias and by a request that queues. The rest of the bias's
 // share is free again.
 func TestRevocationCountsTheHidden(t *testing.T) {
-	for name, revoke := range map[string]func(e *RW, f *waiter.Future){
-		"Unbias": func(e *RW, _ *waiter.Future) { e.Unbias() },
-		"writer": func(e *RW, f *waiter.Future) { waiter.Bind(f, e, Everyone); f.Poll(nil) },
-		"try":    func(e *RW, _ *waiter.Future) { e.TryExclusive(Everyone, AtBack) },
+	for name, revoke := range map[string]func(e *RW, f *waiting.Future){
+		"Unbias": func(e *RW, _ *waiting.Future) { e.Unbias() },
+		"writer": func(e *RW, f *waiting.Future) { waiting.Bind(f, e, Everyone); f.Poll(nil) },
+		"try":    func(e *RW, _ *waiting.Future) { e.TryExclusive(Everyone, AtBack) },
 	} {
 		for _, n := range []int{0, 1, 3, 16, 20} {
 			e := newCrowded(16, 1)[0]
 			for i := range n {
 				require.True(t, e.Hide(uintptr(i)) || e.TryRead())
 			}
-			var f waiter.Future
+			var f waiting.Future
 			revoke(e, &f)
 			require.False(t, e.MayHide())
 			require.Zero(t, hidden(e))
@@ -195,9 +196,9 @@ func TestBiasComesBackWhenTheInhibitionHasPassed(t *testing.T) {
 	require.False(t, e.MayHide(), "too early")
 
 	until.Store(xsync.Now())
-	var f waiter.Future
+	var f waiting.Future
 	require.True(t, e.TryRead())
-	waiter.Bind(&f, e, Everyone)
+	waiting.Bind(&f, e, Everyone)
 	require.False(t, f.Poll(nil))
 	e.Rebias()
 	require.False(t, e.MayHide(), "beside a waiter")
@@ -283,7 +284,7 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 			require.True(t, time.Now().Before(deadline), "no reader hides, in round %d", round)
 		}
 		require.True(t, e.MayHide())
-		require.NoError(t, e.Acquire(waiter.UntilDone(t.Context()), Everyone, AtBack))
+		require.NoError(t, e.Acquire(waiting.UntilDone(t.Context()), Everyone, AtBack))
 		require.False(t, e.MayHide())
 		// A reader may have come too late, and goes again.
 		locktest.Eventually(t, "no reader hides beside a writer", func() bool { return hidden(e) == 0 })
@@ -301,8 +302,8 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 // call back.
 func TestWakeAtTheEndOfTheBiasMayCallBack(t *testing.T) {
 	e := newRW(true)
-	var f waiter.Future
-	waiter.Bind(&f, e, Everyone)
+	var f waiting.Future
+	waiting.Bind(&f, e, Everyone)
 	woken := false
 	require.False(t, f.Poll(waiter.WakerFunc(func() { woken = e.Waiting() == 0 })), "told by its waker")
 	require.True(t, woken)

@@ -15,7 +15,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/order"
 	proof "github.com/farad-go/farad/internal/proof/table"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // The tie between this package and its table in internal/proof. The shipped code runs one call,
@@ -43,9 +43,9 @@ func result(ok bool) int {
 }
 
 // outcomes are the results of Enqueue.
-var outcomes = map[waiter.Outcome]int{
-	waiter.Pending: proof.No, waiter.Granted: proof.Yes, waiter.Closed: proof.ResClosed,
-	waiter.TooLarge: proof.ResTooLarge, waiter.QueueFull: proof.ResFull,
+var outcomes = map[waiting.Outcome]int{
+	waiting.Pending: proof.No, waiting.Granted: proof.Yes, waiting.Closed: proof.ResClosed,
+	waiting.TooLarge: proof.ResTooLarge, waiting.QueueFull: proof.ResFull,
 }
 
 // calls returns what is called in the state s.
@@ -94,7 +94,7 @@ func (k *tie) calls(s *proof.State) (calls []call) {
 			add("EnqueueBy", proof.KQ, 0, w, func(c *conformance, k call) int {
 				line, o := c.p.EnqueueBy(c.ws[k.w], &order.By{Tenant: 0, Weight: 1})
 				c.tickets[k.w] = line.ticket
-				if o == waiter.QueueFull {
+				if o == waiting.QueueFull {
 					return proof.ResOther // the order has refused it
 				}
 				return outcomes[o]
@@ -127,7 +127,7 @@ type conformance struct {
 	x       *interleave.Run
 	e       *Engine
 	p       Permits
-	ws      [nodes]*waiter.Waiter
+	ws      [nodes]*waiting.Waiter
 	tickets [nodes]*order.Ticket
 	call    call
 	f       *proof.Follower
@@ -154,7 +154,7 @@ func (c *conformance) setUp(s *proof.State, base int64) {
 		}
 	}
 	for i := range c.ws {
-		c.ws[i] = &waiter.Waiter{N: int64(s.GetAt(c.N, i))}
+		c.ws[i] = &waiting.Waiter{N: int64(s.GetAt(c.N, i))}
 		c.ws[i].Arm(nil)
 	}
 	c.put(&proof.State{}, s)
@@ -173,7 +173,7 @@ func (c *conformance) put(old, s *proof.State) {
 	if s.Is(c.Elastic) {
 		e.Opts.largest = int64(s.Get(c.Largest))
 	}
-	var slot *waiter.Waiter
+	var slot *waiting.Waiter
 	if s.Is(c.SlotF) {
 		slot = c.ws[s.Get(c.Slot)]
 	}
@@ -188,7 +188,7 @@ func (c *conformance) put(old, s *proof.State) {
 		if was == is {
 			continue
 		}
-		var wake waiter.WakeList
+		var wake waiting.WakeList
 		if was == proof.InOrder {
 			e.Opts.Order.Remove(c.tickets[i], w)
 		}
@@ -202,9 +202,9 @@ func (c *conformance) put(old, s *proof.State) {
 }
 
 // toldAs is what a claimed waiter is told.
-var toldAs = map[int]waiter.Outcome{
-	proof.Granted: waiter.Granted, proof.Closed: waiter.Closed,
-	proof.TooLarge: waiter.TooLarge, proof.Shed: waiter.Shed,
+var toldAs = map[int]waiting.Outcome{
+	proof.Granted: waiting.Granted, proof.Closed: waiting.Closed,
+	proof.TooLarge: waiting.TooLarge, proof.Shed: waiting.Shed,
 }
 
 // word is the word of s.
@@ -255,19 +255,19 @@ func (c *conformance) agrees(s *proof.State) bool {
 	if q != nil {
 		return false
 	}
-	waiting := 0
+	inOrder := 0
 	for i, w := range c.ws {
 		st := s.GetAt(c.St, i)
 		if st == proof.InOrder {
-			waiting++
+			inOrder++
 		}
 		if w.Outcome() != toldAs[st] { // Pending: not told
 			return false
 		}
 	}
 	if e.ordered() {
-		ok := e.Opts.Order.Len() == waiting
-		e.Opts.Order.All(func(w *waiter.Waiter) {
+		ok := e.Opts.Order.Len() == inOrder
+		e.Opts.Order.All(func(w *waiting.Waiter) {
 			ok = ok && s.GetAt(c.St, slices.Index(c.ws[:], w)) == proof.InOrder
 		})
 		return ok
@@ -281,9 +281,9 @@ func (c *conformance) note(s *proof.State) {
 	for i, w := range c.ws {
 		n := proof.NotTold
 		switch w.Status() {
-		case waiter.StatusComplete:
+		case waiting.StatusComplete:
 			n = proof.Taken
-		case waiter.StatusIdle:
+		case waiting.StatusIdle:
 			n = proof.Refused
 		default:
 		}
@@ -394,7 +394,7 @@ func (c *conformance) moves() (moves []proof.Move, gone []int) {
 		return moves, nil
 	}
 	for i, w := range c.ws {
-		if st := s.GetAt(c.St, i); toldAs[st] != waiter.Pending && w.Status() == waiter.StatusWaiting {
+		if st := s.GetAt(c.St, i); toldAs[st] != waiting.Pending && w.Status() == waiting.StatusWaiting {
 			gone = append(gone, i)
 		}
 	}
@@ -411,7 +411,7 @@ func (c *conformance) inHand(s *proof.State) int {
 	}
 	for i, w := range c.ws {
 		mine := s.GetAt(c.Claimed, i) == 1 || p == proof.R4 && s.Get(c.Tw) == i
-		if mine && w.Status() != waiter.StatusComplete && s.GetAt(c.St, i) == proof.Granted {
+		if mine && w.Status() != waiting.StatusComplete && s.GetAt(c.St, i) == proof.Granted {
 			n += int(w.N)
 		}
 	}

@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/farad-go/farad/waiter"
+import "github.com/farad-go/farad/internal/waiting"
 
 // An elastic engine has permits that come and go: its size is what it has at the moment, and Bound
 // says how large a request may be. A process's share of a fleet's permits is one.
@@ -14,9 +14,9 @@ func (e Permits) largestLocked() int64 {
 }
 
 // Bound sets how many permits a request to an elastic engine may be for; at first none. Queued
-// requests for more end with [waiter.TooLarge].
+// requests for more end with [waiting.TooLarge].
 func (e Permits) Bound(n int64) {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	e.mu.Lock()
 	fell := n < e.Opts.largest
 	e.Opts.largest = n

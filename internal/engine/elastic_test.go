@@ -4,19 +4,20 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/locktest/require"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
 // newElastic returns an elastic engine without permits, and the futures that wait in it for the
 // given numbers.
-func newElastic(t *testing.T, wants ...int64) (Permits, []*waiter.Future) {
+func newElastic(t *testing.T, wants ...int64) (Permits, []*waiting.Future) {
 	e := new(Engine).From(0)
 	e.Init(0, &Options{Elastic: true})
 	e.Bound(10)
-	fs := make([]*waiter.Future, len(wants))
+	fs := make([]*waiting.Future, len(wants))
 	for i, n := range wants {
-		fs[i] = new(waiter.Future)
-		waiter.Bind(fs[i], e, n)
+		fs[i] = new(waiting.Future)
+		waiting.Bind(fs[i], e, n)
 		require.False(t, fs[i].Poll(nil))
 	}
 	return e, fs
@@ -49,8 +50,8 @@ func TestElasticHandsOverOnlyWhatIsHeld(t *testing.T) {
 	e, f = newElastic(t, 1)
 	e.Resize(2)
 	e.Resize(0) // a debt of one, which the owner of the permit pays
-	next := new(waiter.Future)
-	waiter.Bind(next, e, 1)
+	next := new(waiting.Future)
+	waiting.Bind(next, e, 1)
 	require.False(t, next.Poll(nil))
 	require.True(t, e.Release(1))
 	require.False(t, e.Release(1), "nobody held it")
@@ -64,7 +65,7 @@ func TestBoundEndsWhatIsTooLarge(t *testing.T) {
 	e.Bound(3)
 	require.ErrorIs(t, f[0].Err(), waiter.ErrTooLarge)
 	require.NoError(t, f[1].Err(), "served, because nobody is before it")
-	require.ErrorIs(t, e.Acquire(waiter.After(1), 4, AtBack), waiter.ErrTooLarge)
+	require.ErrorIs(t, e.Acquire(waiting.After(1), 4, AtBack), waiter.ErrTooLarge)
 }
 
 func TestDemand(t *testing.T) {

@@ -2,8 +2,8 @@ package engine
 
 import (
 	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // MaxPermits is the largest size. Larger ones act as this one.
@@ -76,10 +76,10 @@ type Engine struct {
 	word  xsync.Int64 // written by CAS while W is clear, under mu while W is set
 	grown xsync.Int64 // size − base; written under mu
 
-	slot xsync.Pointer[waiter.Waiter] // filled under mu; emptied by swap (release) or under mu
+	slot xsync.Pointer[waiting.Waiter] // filled under mu; emptied by swap (release) or under mu
 
 	mu   xsync.Mutex
-	list waiter.Queue // guarded by mu
+	list waiting.Queue // guarded by mu
 
 	Opts *Options // nil: none; set before first use, and not read on the fast paths
 }
@@ -260,9 +260,9 @@ const (
 )
 
 // Enqueue is the second half of an acquire, after TryAcquire has failed. It returns
-// [waiter.Granted] or the outcome of an error at once. Otherwise it queues w, which is armed, and
-// returns [waiter.Pending].
-func (e Permits) Enqueue(w *waiter.Waiter, at Place) waiter.Outcome {
+// [waiting.Granted] or the outcome of an error at once. Otherwise it queues w, which is armed, and
+// returns [waiting.Pending].
+func (e Permits) Enqueue(w *waiting.Waiter, at Place) waiting.Outcome {
 	e.mu.Lock()
 	outcome := e.enqueueLocked(w, at)
 	e.mu.Unlock()
@@ -270,19 +270,19 @@ func (e Permits) Enqueue(w *waiter.Waiter, at Place) waiter.Outcome {
 }
 
 // enqueueLocked is Enqueue under mu.
-func (e Permits) enqueueLocked(w *waiter.Waiter, at Place) waiter.Outcome {
+func (e Permits) enqueueLocked(w *waiting.Waiter, at Place) waiting.Outcome {
 	o := e.Look()
 	if o&flagClosed != 0 {
-		return waiter.Closed
+		return waiting.Closed
 	}
 	if w.N > e.largestLocked() { // here, and not before, because of a Resize that we raced with
-		return waiter.TooLarge
+		return waiting.TooLarge
 	}
 	if at == AtFront || !e.stagedLocked() {
 		for { // A turn is lost only to another's success.
 			if e.free(o) >= w.N {
 				if e.Take(o, w.N) {
-					return waiter.Granted
+					return waiting.Granted
 				}
 			} else if o&flagWaiters != 0 || e.word.CompareAndSwap(int64(o), int64(o|flagWaiters)) {
 				break // from here on the word is ours: no permit can slip in between
@@ -290,7 +290,7 @@ func (e Permits) enqueueLocked(w *waiter.Waiter, at Place) waiter.Outcome {
 			o = e.Look()
 		}
 	} else if e.Opts != nil && e.Opts.MaxWaiting > 0 && e.waitingLocked() >= e.Opts.MaxWaiting {
-		return waiter.QueueFull
+		return waiting.QueueFull
 	}
 	if at == AtFront {
 		e.list.PushFront(w)
@@ -298,7 +298,7 @@ func (e Permits) enqueueLocked(w *waiter.Waiter, at Place) waiter.Outcome {
 		e.list.PushBack(w)
 	}
 	e.refillLocked(o)
-	return waiter.Pending
+	return waiting.Pending
 }
 
 // refillLocked moves the oldest waiter of the list into the empty slot, where a release finds it
@@ -342,7 +342,7 @@ func (e Permits) Release(n int64) bool {
 //
 //go:noinline
 func (e Permits) releaseSlow(n int64) bool {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	e.mu.Lock()
 	ok := e.addLocked(n)
 	e.serveLocked(&wake) // serves none if nothing was added
@@ -366,7 +366,7 @@ func (e Permits) addLocked(n int64) bool {
 
 // takeSlotLocked claims the slot's waiter, unless a release is faster. It returns nil if there is
 // none.
-func (e *Engine) takeSlotLocked() *waiter.Waiter {
+func (e *Engine) takeSlotLocked() *waiting.Waiter {
 	if e.slot.Load() == nil { // it is filled under mu only
 		return nil
 	}
@@ -375,7 +375,7 @@ func (e *Engine) takeSlotLocked() *waiter.Waiter {
 
 // serveLocked claims waiters, oldest first, as far as the permits suffice. It restores invariants 2
 // and 3.
-func (e Permits) serveLocked(wake *waiter.WakeList) {
+func (e Permits) serveLocked(wake *waiting.WakeList) {
 	o := e.Look()
 	if o&flagWaiters == 0 {
 		return
@@ -390,7 +390,7 @@ func (e Permits) serveLocked(wake *waiter.WakeList) {
 				e.list.PopFront()
 			}
 			o -= State(w.N << permitShift)
-			wake.Add(w, waiter.Granted)
+			wake.Add(w, waiting.Granted)
 		}
 		if !e.stageLocked(o, wake) {
 			break
@@ -405,8 +405,8 @@ func (e Permits) serveLocked(wake *waiter.WakeList) {
 
 // Cancel takes w out of the queue and reports whether it was there. If not, a claimer was faster,
 // and the outcome is on its way to w. If w was the head, the waiters behind it are served.
-func (e Permits) Cancel(w *waiter.Waiter) bool {
-	var wake waiter.WakeList
+func (e Permits) Cancel(w *waiting.Waiter) bool {
+	var wake waiting.WakeList
 	e.mu.Lock()
 	ok := e.unlinkLocked(w, &wake)
 	e.mu.Unlock()
@@ -415,7 +415,7 @@ func (e Permits) Cancel(w *waiter.Waiter) bool {
 }
 
 // unlinkLocked is Cancel under mu. The caller delivers to the waiters that it serves.
-func (e Permits) unlinkLocked(w *waiter.Waiter, wake *waiter.WakeList) bool {
+func (e Permits) unlinkLocked(w *waiting.Waiter, wake *waiting.WakeList) bool {
 	ok := e.slot.CompareAndSwap(w, nil) || e.list.Remove(w)
 	if ok {
 		e.serveLocked(wake)
@@ -428,17 +428,17 @@ type line interface{ GiveBack(n int64) bool }
 
 // deliver passes the claimed waiters their outcomes, and gives back to l what was granted to
 // abandoned ones.
-func deliver[L line](l L, claimed *waiter.WakeList) {
+func deliver[L line](l L, claimed *waiting.WakeList) {
 	for n := claimed.HandOff(); n > 0; n = claimed.HandOff() {
-		waiter.GiveBack(l, n) // They are held, unless a caller has released more than it held.
+		waiting.GiveBack(l, n) // They are held, unless a caller has released more than it held.
 	}
 }
 
 // Resize sets the size. Growth serves the queue; shrinking below what is held leaves a debt. Queued
-// requests that are larger than the new size end with [waiter.TooLarge], unless the engine is
+// requests that are larger than the new size end with [waiting.TooLarge], unless the engine is
 // elastic.
 func (e Permits) Resize(size int64) {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	e.mu.Lock()
 	d := size - e.Size()
 	if d < 0 { // the order is explained at Returns
@@ -459,7 +459,7 @@ func (e Permits) Resize(size int64) {
 }
 
 // shrinkQueueLocked ends the queued requests for more than largest, and empties the slot.
-func (e *Engine) shrinkQueueLocked(largest int64, wake *waiter.WakeList) {
+func (e *Engine) shrinkQueueLocked(largest int64, wake *waiting.WakeList) {
 	// A release must not hand over a permit that does not exist any more. Without a debt
 	// serveLocked puts the waiter back into the slot.
 	if w := e.takeSlotLocked(); w != nil {
@@ -469,7 +469,7 @@ func (e *Engine) shrinkQueueLocked(largest int64, wake *waiter.WakeList) {
 		next := e.list.Next(w)
 		if w.N > largest {
 			e.list.Remove(w)
-			wake.Add(w, waiter.TooLarge)
+			wake.Add(w, waiting.TooLarge)
 		}
 		w = next
 	}
@@ -478,18 +478,18 @@ func (e *Engine) shrinkQueueLocked(largest int64, wake *waiter.WakeList) {
 	}
 }
 
-// Close ends all queued and all later requests with [waiter.Closed]. Releases stay legal.
+// Close ends all queued and all later requests with [waiting.Closed]. Releases stay legal.
 func (e *Engine) Close() {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	e.mu.Lock()
 	if w := e.takeSlotLocked(); w != nil {
-		wake.Add(w, waiter.Closed)
+		wake.Add(w, waiting.Closed)
 	}
 	for w := e.list.PopFront(); w != nil; w = e.list.PopFront() {
-		wake.Add(w, waiter.Closed)
+		wake.Add(w, waiting.Closed)
 	}
 	if e.ordered() {
-		e.Opts.Order.Drain(waiter.Closed, &wake)
+		e.Opts.Order.Drain(waiting.Closed, &wake)
 	}
 	// Last: once the flag is visible, no release grants the slot's waiter any more. If W is set the
 	// next release clears it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -111,7 +112,7 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.finishFuture(w.awaitDone(f, 1), 1)
-			waiter.Bind(f, w.permits(), 1)
+			waiting.Bind(f, w.permits(), 1)
 			w.finishFuture(w.awaitDone(f, 1), 1)
 		})},
 	{name: "future/done after poll", size: 1, body: each(
@@ -142,7 +143,7 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.drop(f, 1)
-			waiter.Bind(f, w.permits(), 1)
+			waiting.Bind(f, w.permits(), 1)
 			w.finishFuture(w.await1(f, 1), 1)
 		})},
 	{name: "future/lose once", size: 1, body: each(
@@ -154,18 +155,18 @@ var tierOne = []scenario{
 			f := w.future(1)
 			f.Done()
 			f.Release()
-			waiter.Bind(f, w.permits(), 1) // a claimer may not be done with it
+			waiting.Bind(f, w.permits(), 1) // a claimer may not be done with it
 			w.finishFuture(w.awaitDone(f, 1), 1)
 		})},
 	{name: "future/lose", size: 1, body: each(
 		func(w *world) { w.use(1) },
-		func(w *world) { f := w.future(1); w.lose(f); waiter.Bind(f, w.permits(), 1); w.lose(f) })},
+		func(w *world) { f := w.future(1); w.lose(f); waiting.Bind(f, w.permits(), 1); w.lose(f) })},
 	{name: "future/lose and again", size: 1, body: each(
 		func(w *world) { w.use(1) },
 		func(w *world) {
 			f := w.future(1)
 			w.lose(f)
-			waiter.Bind(f, w.permits(), 1)
+			waiting.Bind(f, w.permits(), 1)
 			w.finishFuture(w.await1(f, 1), 1)
 		})},
 	{name: "future/release", size: 1, body: each(
@@ -176,7 +177,7 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.releaseFuture(f)
-			waiter.Bind(f, w.permits(), 1)
+			waiting.Bind(f, w.permits(), 1)
 			w.awaitHeld(f)
 			w.releaseHeld(f)
 		})},
@@ -190,8 +191,8 @@ var tierOne = []scenario{
 	{name: "future/done again", size: 1, body: doneAgain},
 	{name: "future/done of a round that has ended", size: 1, body: func(w *world) {
 		w.begin(1)
-		f := new(waiter.Future)
-		waiter.Bind(f, w.permits(), 1)
+		f := new(waiting.Future)
+		waiting.Bind(f, w.permits(), 1)
 		done := f.Done()
 		w.Go("holder", func() { w.release(1) })
 		w.Go("owner", func() {
@@ -200,7 +201,7 @@ var tierOne = []scenario{
 			if complete {
 				interleave.Receive(done)
 			}
-			waiter.Bind(f, w.permits(), 1)
+			waiting.Bind(f, w.permits(), 1)
 			w.finishFuture(w.awaitDone(f, 1), 1)
 		})
 	}},
@@ -294,18 +295,18 @@ var tierOne = []scenario{
 	{name: "over-release/against growth", size: 2, body: overRelease(3)},
 
 	// Wakes come after unlock: a waker may call back.
-	{name: "called back/release", size: 2, body: calledBack(2, func(w *world, _ []*waiter.Future) {
+	{name: "called back/release", size: 2, body: calledBack(2, func(w *world, _ []*waiting.Future) {
 		w.release(2)
 	}, 2)},
-	{name: "called back/resize", size: 2, body: calledBack(2, func(w *world, _ []*waiter.Future) {
+	{name: "called back/resize", size: 2, body: calledBack(2, func(w *world, _ []*waiting.Future) {
 		w.resize(4)
 		w.release(2)
 	}, 2)},
-	{name: "called back/cancel", size: 2, body: calledBack(1, func(w *world, f []*waiter.Future) {
+	{name: "called back/cancel", size: 2, body: calledBack(1, func(w *world, f []*waiting.Future) {
 		f[0].Release()
 		w.release(1)
 	}, 2, 1)},
-	{name: "called back/close", size: 2, body: calledBack(2, func(w *world, _ []*waiter.Future) {
+	{name: "called back/close", size: 2, body: calledBack(2, func(w *world, _ []*waiting.Future) {
 		w.e.Close()
 		w.release(2)
 	}, 2)},
@@ -445,15 +446,15 @@ func overRelease(size int64) func(*world) {
 
 // calledBack queues futures of the given sizes, and one more, whose cancel is what the waker of the
 // one before does. A thread then does something that wakes them, while held permits are held.
-func calledBack(held int64, act func(w *world, f []*waiter.Future), sizes ...int64) func(*world) {
+func calledBack(held int64, act func(w *world, f []*waiting.Future), sizes ...int64) func(*world) {
 	return func(w *world) {
 		w.begin(held)
-		last := new(waiter.Future)
-		waiter.Bind(last, w.permits(), 1)
-		var fs []*waiter.Future
+		last := new(waiting.Future)
+		waiting.Bind(last, w.permits(), 1)
+		var fs []*waiting.Future
 		for _, n := range sizes {
-			f := new(waiter.Future)
-			waiter.Bind(f, w.permits(), n)
+			f := new(waiting.Future)
+			waiting.Bind(f, w.permits(), n)
 			w.Assert(!f.Poll(waiter.WakerFunc(func() { last.Release() })), "no request waits")
 			fs = append(fs, f)
 		}
@@ -469,7 +470,7 @@ func calledBack(held int64, act func(w *world, f []*waiter.Future), sizes ...int
 
 // releaseFuture polls f once, looks at what it was granted if it was at once, and releases it,
 // twice.
-func (w *world) releaseFuture(f *waiter.Future) {
+func (w *world) releaseFuture(f *waiting.Future) {
 	if f.Poll(w.task()) {
 		w.Assert(w.look(f, 1) == nil, "not granted")
 		w.held.Add(-1)
@@ -480,7 +481,7 @@ func (w *world) releaseFuture(f *waiter.Future) {
 }
 
 // awaitHeld polls f until it has its permit, which stays with it.
-func (w *world) awaitHeld(f *waiter.Future) {
+func (w *world) awaitHeld(f *waiting.Future) {
 	for t := w.task(); !f.Poll(t); t = w.task() {
 		t.Sleep()
 	}
@@ -488,8 +489,8 @@ func (w *world) awaitHeld(f *waiter.Future) {
 }
 
 // releaseHeld releases f, which has a permit that is counted as held.
-func (w *world) releaseHeld(f *waiter.Future) {
-	w.held.Add(-waiter.NodeOf(f).N)
+func (w *world) releaseHeld(f *waiting.Future) {
+	w.held.Add(-f.Node().N)
 	f.Release()
 	w.Assert(!f.Complete(), "complete after its release")
 }
@@ -508,7 +509,7 @@ func doneAgain(w *world) {
 			interleave.Yield()
 		}
 		w.Assert(w.end(f, 1) == nil, "not granted")
-		waiter.Bind(f, w.permits(), 1)
+		waiting.Bind(f, w.permits(), 1)
 		f.Done()
 		waits.Store(1)
 		w.finishFuture(w.awaitDone(f, 1), 1)
@@ -525,8 +526,8 @@ func doneAgain(w *world) {
 func observedFuture(w *world) {
 	var released, ended interleave.Int64
 	w.begin(1)
-	f := new(waiter.Future)
-	waiter.Bind(f, w.permits(), 1)
+	f := new(waiting.Future)
+	waiting.Bind(f, w.permits(), 1)
 	w.Go("holder", func() {
 		released.Store(1)
 		w.release(1)
@@ -537,7 +538,7 @@ func observedFuture(w *world) {
 		w.releaseHeld(f)
 		w.begin(1) // so that the second request waits, and is dropped
 		ended.Store(1)
-		waiter.Bind(f, w.permits(), 1)
+		waiting.Bind(f, w.permits(), 1)
 		w.Assert(!f.Poll(nil), "granted what another holds")
 		f.Release()
 		w.release(1)
@@ -661,7 +662,7 @@ func BenchmarkExplorer(b *testing.B) {
 					e.From(0).Init(1, nil)
 					for range 3 {
 						x.Go("t", func() {
-							if !e.From(0).TryAcquire(1) && e.From(0).Acquire(waiter.UntilDone(bg), 1, AtBack) != nil {
+							if !e.From(0).TryAcquire(1) && e.From(0).Acquire(waiting.UntilDone(bg), 1, AtBack) != nil {
 								x.Fail("not acquired")
 							}
 							e.From(0).Release(1)

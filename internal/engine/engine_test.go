@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/internal/locktest/require"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -26,7 +27,7 @@ func newEngine(size int64) *Engine {
 
 func acquire(e *Engine, n int64) {
 	if !e.From(0).TryAcquire(n) {
-		if err := e.From(0).Acquire(waiter.UntilDone(context.Background()), n, AtBack); err != nil {
+		if err := e.From(0).Acquire(waiting.UntilDone(context.Background()), n, AtBack); err != nil {
 			panic(err)
 		}
 	}
@@ -108,9 +109,9 @@ func TestHandOffThroughTheSlotTakesNoMutex(t *testing.T) {
 func TestSlotIsRefilled(t *testing.T) {
 	e := newEngine(2)
 	acquire(e, 2)
-	var fs [4]waiter.Future
+	var fs [4]waiting.Future
 	for i := range fs {
-		waiter.Bind(&fs[i], e.From(0), 1)
+		waiting.Bind(&fs[i], e.From(0), 1)
 		require.False(t, fs[i].Poll(nil))
 	}
 	fs[0].Release() // was in the slot
@@ -181,7 +182,7 @@ func TestPermitsAreConserved(t *testing.T) {
 		for g := range 5 {
 			wg.Go(func() {
 				rng := rand.New(rand.NewPCG(uint64(g), uint64(procs)))
-				var f waiter.Future
+				var f waiting.Future
 				for range rounds {
 					n := 1 + rng.Int64N(3)
 					got := false
@@ -189,13 +190,13 @@ func TestPermitsAreConserved(t *testing.T) {
 					case 0:
 						got = e.From(0).TryAcquire(n)
 					case 1:
-						got = e.From(0).Acquire(waiter.After(time.Duration(1+rng.IntN(2000))), n, AtBack) == nil
+						got = e.From(0).Acquire(waiting.After(time.Duration(1+rng.IntN(2000))), n, AtBack) == nil
 					case 2:
 						ctx, cancel := context.WithCancel(context.Background())
 						go cancel()
-						got = e.From(0).Acquire(waiter.UntilDone(ctx), n, AtBack) == nil
+						got = e.From(0).Acquire(waiting.UntilDone(ctx), n, AtBack) == nil
 					case 3:
-						waiter.Bind(&f, e.From(0), n)
+						waiting.Bind(&f, e.From(0), n)
 						got = f.Poll(nil) && f.Take() == nil
 						f.Release()
 					}
@@ -244,8 +245,8 @@ func TestZeroEngineCountsFromItsBase(t *testing.T) {
 	require.True(t, e.From(base).TryAcquire(1))
 	require.EqualValues(t, 0, e.From(base).Available())
 	require.False(t, e.From(base).TryAcquire(1))
-	var f waiter.Future
-	waiter.Bind(&f, e.From(base), 1)
+	var f waiting.Future
+	waiting.Bind(&f, e.From(base), 1)
 	require.False(t, f.Poll(nil))
 	require.True(t, e.From(base).Release(1))
 	require.True(t, f.Poll(nil))
@@ -265,18 +266,18 @@ func TestZeroEngineCountsFromItsBase(t *testing.T) {
 // it.
 func TestBindRefusesARequestThatHasNotEnded(t *testing.T) {
 	e, other := newEngine(1), newEngine(5)
-	var f, g waiter.Future
+	var f, g waiting.Future
 	for range 3 {
-		waiter.Bind(&f, e.From(0), 1)
-		waiter.Bind(&f, e.From(0), 1)
+		waiting.Bind(&f, e.From(0), 1)
+		waiting.Bind(&f, e.From(0), 1)
 		require.True(t, f.Poll(nil))
-		require.Panics(t, func() { waiter.Bind(&f, other.From(0), 2) }, "granted, and not taken")
-		waiter.Bind(&g, e.From(0), 1)
+		require.Panics(t, func() { waiting.Bind(&f, other.From(0), 2) }, "granted, and not taken")
+		waiting.Bind(&g, e.From(0), 1)
 		require.False(t, g.Poll(nil))
-		require.Panics(t, func() { waiter.Bind(&g, other.From(0), 2) }, "queued")
-		require.True(t, waiter.RequestOf(&f) == e.From(0) && waiter.RequestOf(&g) == e.From(0), "Bind refuses, and changes something")
+		require.Panics(t, func() { waiting.Bind(&g, other.From(0), 2) }, "queued")
+		require.True(t, f.Request() == e.From(0) && g.Request() == e.From(0), "Bind refuses, and changes something")
 		require.NoError(t, f.Take())
-		waiter.Bind(&f, e.From(0), 1)
+		waiting.Bind(&f, e.From(0), 1)
 		require.True(t, e.From(0).Release(1))
 		require.True(t, g.Poll(nil))
 		g.Release()
@@ -287,14 +288,14 @@ func TestBindRefusesARequestThatHasNotEnded(t *testing.T) {
 func TestFutureTellsHowFarItIs(t *testing.T) {
 	e := newEngine(1)
 	require.True(t, e.From(0).TryAcquire(1))
-	var f waiter.Future
+	var f waiting.Future
 	pending := func(complete bool) {
 		t.Helper()
 		require.Equal(t, waiter.ErrPending, f.Err())
 		require.Equal(t, complete, f.Complete())
 	}
 	require.False(t, f.Complete())
-	waiter.Bind(&f, e.From(0), 1)
+	waiting.Bind(&f, e.From(0), 1)
 	pending(false) // not started
 	require.False(t, f.Poll(nil))
 	pending(false)
@@ -304,7 +305,7 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 	require.True(t, f.Complete(), "looked at")
 	require.NoError(t, f.Take())
 	pending(false)
-	waiter.Bind(&f, e.From(0), 1)
+	waiting.Bind(&f, e.From(0), 1)
 	pending(false) // what has been granted is of the request before
 	require.False(t, f.Poll(nil))
 	pending(false)
@@ -312,10 +313,10 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 	pending(false)
 	require.True(t, e.From(0).Release(1))
 	// A second request that is dropped before it is started.
-	waiter.Bind(&f, e.From(0), 1)
+	waiting.Bind(&f, e.From(0), 1)
 	require.True(t, f.Poll(nil))
 	require.NoError(t, f.Take())
-	waiter.Bind(&f, e.From(0), 1)
+	waiting.Bind(&f, e.From(0), 1)
 	f.Release()
 	pending(false)
 	require.True(t, e.From(0).Release(1))
@@ -325,8 +326,8 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 func TestRequestForNothingIsGrantedUntilClose(t *testing.T) {
 	e := newEngine(2)
 	ask := func() error {
-		var f waiter.Future
-		waiter.Bind(&f, e.From(0), 0)
+		var f waiting.Future
+		waiting.Bind(&f, e.From(0), 0)
 		require.True(t, f.Poll(nil))
 		require.True(t, f.Complete())
 		return f.Err()
@@ -334,8 +335,8 @@ func TestRequestForNothingIsGrantedUntilClose(t *testing.T) {
 	require.NoError(t, ask())
 	require.True(t, e.From(0).TryAcquire(2))
 	require.NoError(t, ask(), "all are held")
-	var f waiter.Future
-	waiter.Bind(&f, e.From(0), 1)
+	var f waiting.Future
+	waiting.Bind(&f, e.From(0), 1)
 	require.False(t, f.Poll(nil))
 	require.NoError(t, ask(), "a request waits")
 	f.Release()
@@ -354,8 +355,8 @@ func TestClosedEngineRefusesFuturesWithoutTheMutex(t *testing.T) {
 	for n := range int64(3) {
 		told := make(chan error, 1)
 		go func() {
-			var f waiter.Future
-			waiter.Bind(&f, e.From(0), n)
+			var f waiting.Future
+			waiting.Bind(&f, e.From(0), n)
 			f.Poll(nil)
 			told <- f.Err()
 		}()
@@ -374,18 +375,18 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 	for _, n := range []int64{1, 2} {
 		e := newEngine(2)
 		require.True(t, e.From(0).TryAcquire(2))
-		var f waiter.Future
-		waiter.Bind(&f, e.From(0), n)
+		var f waiting.Future
+		waiting.Bind(&f, e.From(0), n)
 		require.False(t, f.Poll(nil))
 		// The claim, as Release and serve make it, with the owner's Cancel before the delivery.
 		if n == 1 {
 			w := e.slot.Swap(nil)
 			f.Release()
-			require.Equal(t, waiter.StatusBusy, waiter.NodeOf(&f).Status())
-			require.False(t, w.Deliver(waiter.Granted))
+			require.Equal(t, waiting.StatusBusy, f.Node().Status())
+			require.False(t, w.Deliver(waiting.Granted))
 			require.True(t, e.From(0).Release(2))
 		} else {
-			var wake waiter.WakeList
+			var wake waiting.WakeList
 			e.mu.Lock()
 			require.True(t, e.From(0).addLocked(2))
 			e.From(0).serveLocked(&wake)
@@ -395,22 +396,22 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 			f.Release() // twice
 			deliver(e.From(0), &wake)
 		}
-		require.Equal(t, waiter.StatusIdle, waiter.NodeOf(&f).Status())
+		require.Equal(t, waiting.StatusIdle, f.Node().Status())
 		require.EqualValues(t, 2, e.From(0).Available())
 		require.Zero(t, e.Waiting())
-		waiter.Bind(&f, e.From(0), 1)
+		waiting.Bind(&f, e.From(0), 1)
 		require.True(t, f.Poll(nil))
 		f.Release()
 	}
 }
 
 // image is a node's memory.
-type image [unsafe.Sizeof(waiter.Waiter{})]byte
+type image [unsafe.Sizeof(waiting.Waiter{})]byte
 
-func snapshot(fs []waiter.Future) []image {
+func snapshot(fs []waiting.Future) []image {
 	out := make([]image, len(fs))
 	for i := range fs {
-		out[i] = *(*image)(unsafe.Pointer(waiter.NodeOf(&fs[i])))
+		out[i] = *(*image)(unsafe.Pointer(fs[i].Node()))
 	}
 	return out
 }
@@ -420,9 +421,9 @@ func TestCancelTouchesThreeNodes(t *testing.T) {
 	for _, n := range []int{10, 1000, 30000} {
 		e := newEngine(1)
 		require.True(t, e.From(0).TryAcquire(1))
-		fs := make([]waiter.Future, n)
+		fs := make([]waiting.Future, n)
 		for i := range fs {
-			waiter.Bind(&fs[i], e.From(0), 1)
+			waiting.Bind(&fs[i], e.From(0), 1)
 			require.False(t, fs[i].Poll(nil))
 		}
 		for _, victim := range []int{n / 2, 1, n - 1} {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/semtest"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // Whatever a context says: a wait ends without an error if and only if it has got its permits, none
@@ -29,7 +29,7 @@ func TestModelForeignContexts(t *testing.T) {
 						// A watchable foreign context wraps one of package context.
 						if c.Watchable = watchable; watchable {
 							for range 3 {
-								waiter.GetParker(waiter.UntilDone(c.Context)).Put()
+								waiting.GetParker(waiting.UntilDone(c.Context)).Put()
 							}
 						}
 						w.begin(1)

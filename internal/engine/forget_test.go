@@ -8,6 +8,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -16,8 +17,8 @@ func TestFutureLetsGoOfItsWaker(t *testing.T) {
 	var e Engine
 	e.From(0).Init(1, nil)
 	require.True(t, e.From(0).TryAcquire(1))
-	var f waiter.Future
-	waiter.Bind(&f, e.From(0), 1)
+	var f waiting.Future
+	waiting.Bind(&f, e.From(0), 1)
 	gone := make(chan struct{})
 	func() {
 		object := new([64]byte)

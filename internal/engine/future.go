@@ -2,17 +2,17 @@ package engine
 
 import (
 	"github.com/farad-go/farad/internal/order"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
-// Permits are the [waiter.Request] of a future that wants some of them. A future keeps its request,
-// and a value of Permits in an interface is an allocation. So a façade makes the lock itself the
-// request of its futures, and forwards to these methods.
+// Permits are the [waiting.Request] of a future that wants some of them. A future keeps its
+// request, and a value of Permits in an interface is an allocation. So a façade makes the lock
+// itself the request of its futures, and forwards to these methods.
 
-// Start implements [waiter.Request]: it takes w.N permits, w.N >= 0, or queues w.
-func (e Permits) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+// Start implements [waiting.Request]: it takes w.N permits, w.N >= 0, or queues w.
+func (e Permits) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	o := e.atOnce(w.N)
-	if o == waiter.Pending {
+	if o == waiting.Pending {
 		w.Arm(waker)
 		o = e.Enqueue(w, AtBack)
 	}
@@ -20,9 +20,9 @@ func (e Permits) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 }
 
 // StartBy is Start at an ordered engine. It returns the line that the request stands in.
-func (e Permits) StartBy(w *waiter.Waiter, waker waiter.Waker, by func() order.By) (Ordered, waiter.Outcome) {
+func (e Permits) StartBy(w *waiting.Waiter, waker waiting.Waker, by func() order.By) (Ordered, waiting.Outcome) {
 	o := e.atOnce(w.N)
-	if o != waiter.Pending {
+	if o != waiting.Pending {
 		return Ordered{Permits: e}, o
 	}
 	who := by() // It may panic, and then w does not wait.
@@ -31,20 +31,20 @@ func (e Permits) StartBy(w *waiter.Waiter, waker waiter.Waker, by func() order.B
 }
 
 // atOnce takes n permits, n >= 0, or returns Pending if a request for them may have to wait.
-func (e Permits) atOnce(n int64) waiter.Outcome {
+func (e Permits) atOnce(n int64) waiting.Outcome {
 	switch {
 	case n > 0 && e.TryAcquire(n):
-		return waiter.Granted
+		return waiting.Granted
 	case e.IsClosed():
-		return waiter.Closed
+		return waiting.Closed
 	case n == 0:
-		return waiter.Granted
+		return waiting.Granted
 	}
-	return waiter.Pending
+	return waiting.Pending
 }
 
-// Unlink implements [waiter.Line]. It is Cancel.
-func (e Permits) Unlink(w *waiter.Waiter) bool { return e.Cancel(w) }
+// Unlink implements [waiting.Line]. It is Cancel.
+func (e Permits) Unlink(w *waiting.Waiter) bool { return e.Cancel(w) }
 
-// GiveBack implements [waiter.Line]. It is Release.
+// GiveBack implements [waiting.Line]. It is Release.
 func (e Permits) GiveBack(n int64) bool { return e.Release(n) }

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // An ordered engine has an [order.Order], guarded by mu, which says who comes next. The slot and
@@ -33,7 +33,7 @@ func (e *Engine) stagedLocked() bool { return e.list.Front() != nil || e.slot.Lo
 // stageLocked moves the request that comes next out of the order, if none is staged. It reports
 // whether it has moved one. What the order sheds it adds to wake. The state is o, but for W: a
 // request for one permit waits in the slot only while none is free, and one is held.
-func (e Permits) stageLocked(o State, wake *waiter.WakeList) bool {
+func (e Permits) stageLocked(o State, wake *waiting.WakeList) bool {
 	if !e.ordered() || e.stagedLocked() {
 		return false
 	}
@@ -62,7 +62,7 @@ func (e *Engine) waitsLocked() bool {
 	return e.stagedLocked() || e.ordered() && e.Opts.Order.Len() > 0
 }
 
-// An Ordered is the [waiter.Line] of one request to an ordered engine.
+// An Ordered is the [waiting.Line] of one request to an ordered engine.
 type Ordered struct {
 	Permits
 	ticket *order.Ticket // of a request that was put into the order; nil: it was staged at once
@@ -70,8 +70,8 @@ type Ordered struct {
 
 // EnqueueBy is [Permits.Enqueue] at an ordered engine, at the back of what by says. It returns the
 // line that the request stands in.
-func (e Permits) EnqueueBy(w *waiter.Waiter, by *order.By) (Ordered, waiter.Outcome) {
-	var wake waiter.WakeList
+func (e Permits) EnqueueBy(w *waiting.Waiter, by *order.By) (Ordered, waiting.Outcome) {
+	var wake waiting.WakeList
 	e.mu.Lock()
 	t, outcome := e.enqueueByLocked(w, by, &wake)
 	e.mu.Unlock()
@@ -80,53 +80,53 @@ func (e Permits) EnqueueBy(w *waiter.Waiter, by *order.By) (Ordered, waiter.Outc
 }
 
 func (e Permits) enqueueByLocked(
-	w *waiter.Waiter, by *order.By, wake *waiter.WakeList,
-) (*order.Ticket, waiter.Outcome) {
+	w *waiting.Waiter, by *order.By, wake *waiting.WakeList,
+) (*order.Ticket, waiting.Outcome) {
 	// A release may take the staged request out of the slot at any moment, so ask once.
 	if staged := e.stagedLocked() || e.stageLocked(e.Look(), wake); !staged {
 		// Nobody waits. So if W is set no permit has been free since the slot's waiter was served.
 		held := e.Look()&flagWaiters != 0
 		outcome := e.enqueueLocked(w, AtBack)
-		if outcome == waiter.Pending {
+		if outcome == waiting.Pending {
 			e.Opts.Order.Stage(by.Tenant, w.N, e.nowLocked(), held)
 		}
 		return nil, outcome
 	}
 	// One is staged, so the engine is not closed.
 	if w.N > e.largestLocked() {
-		return nil, waiter.TooLarge
+		return nil, waiting.TooLarge
 	}
 	return e.Opts.Order.Push(w, by, e.nowLocked(), true, wake)
 }
 
 // BeginBy is [Permits.BeginUntil] at an ordered engine. The caller sleeps, and calls End.
-func (e Permits) BeginBy(l waiter.Limit, n int64, by *order.By) (*waiter.Parker, Ordered, error) {
-	p := waiter.GetParker(l)
+func (e Permits) BeginBy(l waiting.Limit, n int64, by *order.By) (*waiting.Parker, Ordered, error) {
+	p := waiting.GetParker(l)
 	p.N = n
 	line, o := e.EnqueueBy(&p.Waiter, by)
-	if o == waiter.Pending {
+	if o == waiting.Pending {
 		if l.MayEnd() {
 			p.Start(l)
 		}
 		return p, line, nil
 	}
-	return nil, line, await(line, l, p, o)
+	return nil, line, waiting.EndRequest(p, l, line, o)
 }
 
 // End ends what BeginBy has begun.
-func (l Ordered) End(limit waiter.Limit, p *waiter.Parker) error {
+func (l Ordered) End(limit waiting.Limit, p *waiting.Parker) error {
 	if !limit.MayEnd() {
 		return End(p)
 	}
-	if !waiter.WokenIn(p, limit, l) {
+	if !waiting.WokenIn(p, limit, l) {
 		return limit.Err()
 	}
 	return told(p)
 }
 
-// Unlink implements [waiter.Line].
-func (l Ordered) Unlink(w *waiter.Waiter) bool {
-	var wake waiter.WakeList
+// Unlink implements [waiting.Line].
+func (l Ordered) Unlink(w *waiting.Waiter) bool {
+	var wake waiting.WakeList
 	l.mu.Lock()
 	// In the order nobody waits behind w, so nobody has to be served.
 	ok := l.ticket != nil && l.Opts.Order.Remove(l.ticket, w) || l.unlinkLocked(w, &wake)

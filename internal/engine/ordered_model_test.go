@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -39,7 +40,7 @@ func (w *world) byOf(tenant any) order.By {
 	return order.By{Tenant: tenant, Weight: w.e.Opts.Order.Weigh(tenant)}
 }
 
-func (s *orderedSubject) Acquire(l waiter.Limit, n int64, _ Place) error {
+func (s *orderedSubject) Acquire(l waiting.Limit, n int64, _ Place) error {
 	by := s.by()
 	p, line, err := s.BeginBy(l, n, &by)
 	if p == nil {
@@ -49,18 +50,18 @@ func (s *orderedSubject) Acquire(l waiter.Limit, n int64, _ Place) error {
 	return line.End(l, p)
 }
 
-func (s *orderedSubject) Start(w *waiter.Waiter, waker waiter.Waker) (o waiter.Outcome) {
+func (s *orderedSubject) Start(w *waiting.Waiter, waker waiting.Waker) (o waiting.Outcome) {
 	s.line, o = s.StartBy(w, waker, s.by)
 	return o
 }
 
-func (s *orderedSubject) Unlink(w *waiter.Waiter) bool { return s.line.Unlink(w) }
+func (s *orderedSubject) Unlink(w *waiting.Waiter) bool { return s.line.Unlink(w) }
 
 // as makes the requests of the running thread those of a tenant.
 func (w *world) as(tenant any) { w.tenants[w.Running()] = tenant }
 
 // checkOrdered checks the invariants of ordered.go.
-func (w *world) checkOrdered(o State, free int64, line []*waiter.Waiter) {
+func (w *world) checkOrdered(o State, free int64, line []*waiting.Waiter) {
 	staged := w.stagedNow()
 	w.Assert(staged <= 1, "invariant 10: %d requests are staged", staged)
 	if w.e.Opts.Order.Len() > 0 {
@@ -82,7 +83,7 @@ func (w *world) stagedNow() int {
 
 // A passed is a request that waits, with what others have got before it.
 type passed struct {
-	w     *waiter.Waiter
+	w     *waiting.Waiter
 	by    order.By
 	own   int64         // permits of the tenant's requests in the order up to this one
 	first []passer      // those that were there when it came
@@ -91,7 +92,7 @@ type passed struct {
 }
 
 type passer struct {
-	w      *waiter.Waiter
+	w      *waiting.Waiter
 	staged bool
 }
 
@@ -100,7 +101,7 @@ const mostAtOnce = 2
 
 // followDivided checks the bounds of overtaking, in scenarios in which nobody gives up: who leaves
 // was granted. by returns who asks for what is new.
-func (w *world) followDivided(line []*waiter.Waiter, by func() order.By) {
+func (w *world) followDivided(line []*waiting.Waiter, by func() order.By) {
 	for _, q := range slices.Clone(w.passing) {
 		if slices.Contains(line, q.w) {
 			continue
@@ -161,8 +162,8 @@ func (w *world) passes(q, r *passed) {
 // flood has n requests of a tenant wait, each of which gives back what it is granted at once.
 func (w *world) flood(tenant any, n int) {
 	for range n {
-		f, s := new(waiter.Future), &orderedSubject{Permits: w.e.From(w.base), w: w, who: tenant}
-		waiter.Bind(f, s, 1)
+		f, s := new(waiting.Future), &orderedSubject{Permits: w.e.From(w.base), w: w, who: tenant}
+		waiting.Bind(f, s, 1)
 		w.Assert(!f.Poll(waiter.WakerFunc(func() { f.Release() })), "no request waits")
 		w.followDivided(w.line(), s.by)
 	}
@@ -289,7 +290,7 @@ var leaving = []scenario{
 			w.as(2)
 			f := w.future(1)
 			w.drop(f, 1)
-			waiter.Bind(f, w.permits(), 1)
+			waiting.Bind(f, w.permits(), 1)
 			w.finishFuture(w.await1(f, 1), 1)
 		})},
 	{name: "resize", size: 2, body: each(

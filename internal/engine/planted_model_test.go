@@ -39,7 +39,7 @@ var planted = []struct {
 `,
 		to: `	} else if w.N == 1 && e.slot.Load() == nil {
 		e.slot.Store(w)
-		return waiter.Pending
+		return waiting.Pending
 	} else {
 		e.list.PushBack(w)
 	}
@@ -57,12 +57,12 @@ var planted = []struct {
 		from: `			w := e.takeSlotLocked()
 			if w == nil {
 				if w = e.list.Front()`,
-		to: `			var w *waiter.Waiter
+		to: `			var w *waiting.Waiter
 			if w == nil {
 				if w = e.list.Front()`,
 	},
 	{
-		name: "e: a poll replaces the waker at any time", file: "waiter/waiter.go",
+		name: "e: a poll replaces the waker at any time", file: "internal/waiting/waiter.go",
 		from: `	if !w.state.CompareAndSwap(stateArmed, stateRegistering) {
 		return w.Status()
 	}
@@ -79,40 +79,40 @@ var planted = []struct {
 		to:   "if w := e.takeSlotLocked(); w != nil {\n\t\te.list.PushBack(w)",
 	},
 	{
-		name: "g: a canceller forgets what it was granted", file: "waiter/wait.go",
+		name: "g: a canceller forgets what it was granted", file: "internal/waiting/wait.go",
 		from: "== Granted {\n\t\tGiveBack(line, n)\n",
 		to:   "== Granted {\n\t\t_ = n\n",
 	},
 	{
-		name: "g: a future forgets what it was granted", file: "waiter/future.go",
+		name: "g: a future forgets what it was granted", file: "internal/waiting/future.go",
 		from: "\treturn !mine || n == 0 || f.r.GiveBack(n)\n",
 		to:   "\t_ = n\n\treturn !mine || true\n",
 	},
 	{
-		name: "a wait that its context has ended stays in the line", file: "waiter/wait.go",
+		name: "a wait that its context has ended stays in the line", file: "internal/waiting/wait.go",
 		in: "../../sync", test: "TestModelMutex",
 		from: "\t\tif !told { // or the context has panicked\n",
 		to:   "\t\tif false {\n",
 	},
 	{
-		name: "what was granted after the end of the context is kept", file: "waiter/wait.go",
+		name: "what was granted after the end of the context is kept", file: "internal/waiting/wait.go",
 		in: "../../sync", test: "TestModelRWMutex",
 		from: "\tkept = err == nil\n",
 		to:   "\tkept = true\n",
 	},
 	{
-		name: "a limit is not asked once more", file: "waiter/wait.go", in: "../../sync/rwlock", test: "TestModelHistories",
+		name: "a limit is not asked once more", file: "internal/waiting/wait.go", in: "../../sync/rwlock", test: "TestModelHistories",
 		from: "\treturn Keep(l.ctx, line, n)\n",
 		to:   "\treturn nil\n",
 	},
 	{
-		name: "the channel of one round is closed in the next", file: "waiter/waiter.go",
+		name: "the channel of one round is closed in the next", file: "internal/waiting/waiter.go",
 		race: true,
 		from: "\t\t\t\tdone.Close()\n",
 		to:   "\t\t\t\t_ = done\n\t\t\t\tw.done.Close()\n",
 	},
 	{
-		name: "g: completion before unlinking", file: "waiter/queue.go",
+		name: "g: completion before unlinking", file: "internal/waiting/queue.go",
 		from: `		l.head, w.next = w.next, nil
 		if !w.Deliver(o) && o == Granted && n > 0 {
 			return n
@@ -160,8 +160,8 @@ var planted = []struct {
 	},
 	{
 		name: "a waiter unlocks before it is in the line", file: "sync/cond.go", in: "../../sync", test: "TestModelCond",
-		from: "\tp := waiter.GetParker(waiter.Limit{})\n\tc.enter(p)\n\tc.unlock(p)\n",
-		to:   "\tp := waiter.GetParker(waiter.Limit{})\n\tc.unlock(p)\n\tc.enter(p)\n",
+		from: "\tp := waiting.GetParker(waiting.Limit{})\n\tc.enter(p)\n\tc.unlock(p)\n",
+		to:   "\tp := waiting.GetParker(waiting.Limit{})\n\tc.unlock(p)\n\tc.enter(p)\n",
 	},
 	{
 		name: "a waiter that gives up forgets the signal", file: "sync/cond.go", in: "../../sync", test: "TestModelCond",
@@ -364,7 +364,7 @@ var planted = []struct {
 	{
 		name: "an arrival that let readers run keeps what it got after its context had ended",
 		file: "internal/engine/rw.go", in: "../../sync/rwlock", test: "TestModelHistories",
-		from: "\t\tif l.letReadersRun(n) {\n\t\t\treturn waiter.KeepUntil(until, l, n)\n",
+		from: "\t\tif l.letReadersRun(n) {\n\t\t\treturn waiting.KeepUntil(until, l, n)\n",
 		to:   "\t\tif l.letReadersRun(n) {\n\t\t\treturn nil\n",
 	},
 	{
@@ -491,7 +491,7 @@ var planted = []struct {
 	},
 	{
 		name: "o: who is in the order does not learn of Close", file: "internal/engine/engine.go", test: anyOrdered,
-		from: "\t\te.Opts.Order.Drain(waiter.Closed, &wake)\n",
+		from: "\t\te.Opts.Order.Drain(waiting.Closed, &wake)\n",
 		to:   "\t\t_ = wake\n",
 	},
 	{

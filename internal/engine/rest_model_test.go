@@ -7,6 +7,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/require"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -105,7 +106,7 @@ func (w *world) moreOr(n int64, errs ...error) bool {
 		return true
 	}
 	w.front[w.Running()] = true
-	err := w.permits().Acquire(waiter.UntilDone(bg), n, AtFront)
+	err := w.permits().Acquire(waiting.UntilDone(bg), n, AtFront)
 	w.front[w.Running()] = false
 	if err != nil {
 		w.Assert(len(errs) > 0 && err == errs[0], "acquire: %v", err) //nolint:errorlint // that very error

@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // An RW is a read-write lock: an engine whose permits have three kinds of holders. The zero RW is
@@ -12,7 +12,7 @@ import (
 // returned, and readers that hide in a table. Its permits count from Everyone, their number never
 // changes, and it is never closed. Opts are set if it has a bias.
 //
-// It is the [waiter.Request] of its futures.
+// It is the [waiting.Request] of its futures.
 type RW Engine
 
 // The number of permits held distinguishes the kinds of holders.
@@ -126,21 +126,21 @@ func (l *RW) Observe(on bool) {
 }
 
 // Acquire waits for n permits, after a try has failed. It is [Permits.Acquire].
-func (l *RW) Acquire(until waiter.Limit, n int64, at Place) error {
+func (l *RW) Acquire(until waiting.Limit, n int64, at Place) error {
 	if at == AtBack && l.permits().Look().heldRW() != Everyone {
 		until = until.Fixed()
 		if l.letReadersRun(n) {
-			return waiter.KeepUntil(until, l, n)
+			return waiting.KeepUntil(until, l, n)
 		}
 	}
-	p := waiter.GetParker(until)
+	p := waiting.GetParker(until)
 	p.N = n
 	o := l.enqueue(&p.Waiter, at)
-	if o == waiter.Pending {
+	if o == waiting.Pending {
 		p.Start(until)
 		p.Sleeper().SleepInline()
 	}
-	return await(l, until, p, o)
+	return waiting.EndRequest(p, until, l, o)
 }
 
 // letReadersRun is for an arrival that wants n permits and finds readers in its way. It lets others
@@ -161,15 +161,15 @@ func (l *RW) letReadersRun(n int64) bool {
 }
 
 // Keep is [Permits.Keep].
-func (l *RW) Keep(ctx context.Context, n int64) error { return waiter.Keep(ctx, l, n) }
+func (l *RW) Keep(ctx context.Context, n int64) error { return waiting.Keep(ctx, l, n) }
 
 // enqueue is [Permits.Enqueue], and ends the bias if w waits.
-func (l *RW) enqueue(w *waiter.Waiter, at Place) waiter.Outcome {
+func (l *RW) enqueue(w *waiting.Waiter, at Place) waiting.Outcome {
 	l.mu.Lock()
 	outcome := l.permits().enqueueLocked(w, at)
-	if outcome == waiter.Pending && l.Opts != nil {
+	if outcome == waiting.Pending && l.Opts != nil {
 		l.unbiasLocked() // w may be served by that, and will find out
-		return waiter.Pending
+		return waiting.Pending
 	}
 	l.mu.Unlock()
 	return outcome
@@ -196,7 +196,7 @@ func (l *RW) Release(n int64) bool {
 
 // releaseSlow releases under mu.
 func (l *RW) releaseSlow(n int64) bool {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	l.mu.Lock()
 	ok := l.addLocked(n)
 	l.permits().serveLocked(&wake) // serves none if nothing was added
@@ -225,18 +225,18 @@ func (l *RW) addLocked(n int64) bool {
 	}
 }
 
-// Start implements [waiter.Request].
-func (l *RW) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+// Start implements [waiting.Request].
+func (l *RW) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	if l.TryAcquire(w.N) {
-		return waiter.Granted
+		return waiting.Granted
 	}
 	w.Arm(waker)
 	return l.enqueue(w, AtBack)
 }
 
-// Unlink implements [waiter.Line]. It is [Permits.Cancel].
-func (l *RW) Unlink(w *waiter.Waiter) bool {
-	var wake waiter.WakeList
+// Unlink implements [waiting.Line]. It is [Permits.Cancel].
+func (l *RW) Unlink(w *waiting.Waiter) bool {
+	var wake waiting.WakeList
 	l.mu.Lock()
 	ok := l.permits().unlinkLocked(w, &wake)
 	l.mu.Unlock()
@@ -244,7 +244,7 @@ func (l *RW) Unlink(w *waiter.Waiter) bool {
 	return ok
 }
 
-// GiveBack implements [waiter.Line]. It is Release.
+// GiveBack implements [waiting.Line]. It is Release.
 func (l *RW) GiveBack(n int64) bool { return l.Release(n) }
 
 // TryRead takes a reader's permit if no request waits, no writer holds, and the lock is not

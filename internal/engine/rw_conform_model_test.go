@@ -15,7 +15,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/require"
 	proof "github.com/farad-go/farad/internal/proof/table"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // The tie between the read-write lock and its table: conform_model_test.go says how it works. The
@@ -173,7 +173,7 @@ type rwConformance struct {
 	x    *interleave.Run
 	l    *RW
 	rows []row // what stands in the table's rows
-	ws   [nodes]*waiter.Waiter
+	ws   [nodes]*waiting.Waiter
 	call rwCall
 	f    *proof.Follower
 
@@ -246,7 +246,7 @@ func (c *rwConformance) setUp(s *proof.State) {
 		in(s.Get(c.Owned), theirs)
 	}
 	for i := range c.ws {
-		c.ws[i] = &waiter.Waiter{N: rwShares[s.GetAt(c.N, i)]}
+		c.ws[i] = &waiting.Waiter{N: rwShares[s.GetAt(c.N, i)]}
 		c.ws[i].Arm(nil)
 	}
 	c.put(&proof.State{}, s)
@@ -282,7 +282,7 @@ func (c *rwConformance) put(old, s *proof.State) {
 		e.mu.Unlock()
 	}
 	e.word.Store(int64(c.word(s)))
-	var slot *waiter.Waiter
+	var slot *waiting.Waiter
 	if s.Is(c.SlotF) {
 		slot = c.ws[s.Get(c.Slot)]
 	}

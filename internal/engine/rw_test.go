@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // newRW returns a read-write lock, plain or with bias.
@@ -98,9 +98,9 @@ func TestRWMisuse(t *testing.T) {
 						}
 						require.True(t, held&Upgradable == 0 || e.TryAcquire(Upgradable))
 					}
-					var f waiter.Future
+					var f waiting.Future
 					if queue && held != 0 {
-						waiter.Bind(&f, e, Everyone)
+						waiting.Bind(&f, e, Everyone)
 						require.False(t, f.Poll(nil))
 					}
 					legal := false
@@ -189,8 +189,8 @@ func TestTryReadFailsForAWriterOrAWaiterOnly(t *testing.T) {
 		}
 		require.True(t, e.TryAcquire(Upgradable))
 		require.True(t, e.TryRead(), "beside an upgradable reader")
-		var f waiter.Future
-		waiter.Bind(&f, e, Everyone)
+		var f waiting.Future
+		waiting.Bind(&f, e, Everyone)
 		require.False(t, f.Poll(nil))
 		require.False(t, e.TryRead(), "beside a waiter")
 		require.EqualValues(t, Upgradable+4, heldRW(e), "who waits has all readers counted")
@@ -217,8 +217,8 @@ func TestTryExclusive(t *testing.T) {
 
 		// With a waiter in line: from the back no request gets past, from the front one does.
 		require.True(t, e.TryAcquire(Upgradable))
-		var f waiter.Future
-		waiter.Bind(&f, e, Upgradable)
+		var f waiting.Future
+		waiting.Bind(&f, e, Upgradable)
 		require.False(t, f.Poll(nil))
 		require.False(t, e.TryExclusive(Everyone-Upgradable, AtBack))
 		require.NotZero(t, e.permits().Look()&flagWaiters)
@@ -245,7 +245,7 @@ func TestRWPermitsAreConserved(t *testing.T) {
 		forEachRW(t, func(t *testing.T, e *RW) {
 			var value, other int
 			var wg sync.WaitGroup
-			forever := waiter.UntilDone(context.Background())
+			forever := waiting.UntilDone(context.Background())
 			for g := range 6 {
 				wg.Go(func() {
 					rng := rand.New(rand.NewPCG(uint64(g), uint64(procs)))
@@ -302,13 +302,13 @@ func TestRefusedGrantsOfReadersComeBack(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := new(RW)
 			require.True(t, e.TakeAll())
-			fs := make([]waiter.Future, len(c.wants))
+			fs := make([]waiting.Future, len(c.wants))
 			for i := range fs {
-				waiter.Bind(&fs[i], e, c.wants[i])
+				waiting.Bind(&fs[i], e, c.wants[i])
 				require.False(t, fs[i].Poll(nil))
 			}
 			// The claims, as Release makes them, with the owners' Cancel before the delivery.
-			var wake waiter.WakeList
+			var wake waiting.WakeList
 			e.mu.Lock()
 			require.True(t, e.addLocked(Everyone))
 			e.permits().serveLocked(&wake)
@@ -331,11 +331,11 @@ func TestWhatWasRefusedComesBack(t *testing.T) {
 	} {
 		e := new(RW)
 		require.True(t, e.permits().Take(e.permits().Look(), c.held))
-		waiter.GiveBack(e, c.n)
+		waiting.GiveBack(e, c.n)
 		require.Equal(t, c.left, heldRW(e), "%x of %x", c.n, c.held)
 	}
 	require.PanicsWithValue(t, "farad: more was released than was held, beside a request that was given up",
-		func() { waiter.GiveBack(new(RW), Reader) })
+		func() { waiting.GiveBack(new(RW), Reader) })
 }
 
 // A release that saw W may find the bias back when it has mu. Slots and permits are

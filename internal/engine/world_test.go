@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -62,7 +63,7 @@ const (
 
 // queued is a waiter in line, and the thread that put it there.
 type queued struct {
-	w     *waiter.Waiter
+	w     *waiting.Waiter
 	owner int
 }
 
@@ -92,10 +93,10 @@ func newWorld(x *interleave.Run, s scenario) *world {
 
 // A subject is what the threads work with: the permits of an engine, or a read-write lock.
 type subject interface {
-	waiter.Request
+	waiting.Request
 	TryAcquire(n int64) bool
 	TryObserved(n int64) bool
-	Acquire(l waiter.Limit, n int64, at Place) error
+	Acquire(l waiting.Limit, n int64, at Place) error
 	Release(n int64) bool
 }
 
@@ -152,7 +153,7 @@ func (w *world) check() {
 }
 
 // line returns the queued requests, oldest first.
-func (w *world) line() (line []*waiter.Waiter) {
+func (w *world) line() (line []*waiting.Waiter) {
 	if s := w.e.slot.Load(); s != nil {
 		line = append(line, s)
 	}
@@ -160,13 +161,13 @@ func (w *world) line() (line []*waiter.Waiter) {
 		line = append(line, q)
 	}
 	if w.e.ordered() {
-		w.e.Opts.Order.All(func(q *waiter.Waiter) { line = append(line, q) })
+		w.e.Opts.Order.All(func(q *waiting.Waiter) { line = append(line, q) })
 	}
 	return line
 }
 
 // follow compares the queue with what it was when mu was last free.
-func (w *world) follow(line []*waiter.Waiter) {
+func (w *world) follow(line []*waiting.Waiter) {
 	if r := w.Running(); w.front[r] && len(line) > 0 &&
 		!slices.ContainsFunc(w.queue, func(q queued) bool { return q.w == line[0] }) {
 		w.front[r] = false
@@ -198,7 +199,7 @@ func (w *world) more(n int64) {
 		return
 	}
 	w.front[w.Running()] = true
-	err := w.permits().Acquire(waiter.UntilDone(bg), n, AtFront)
+	err := w.permits().Acquire(waiting.UntilDone(bg), n, AtFront)
 	w.front[w.Running()] = false
 	w.Assert(err == nil, "acquire: %v", err)
 	w.took(n)
@@ -254,7 +255,7 @@ func (w *world) acquire(ctx context.Context, n int64) error {
 	if w.try(n) {
 		return nil
 	}
-	err := w.permits().Acquire(waiter.UntilDone(ctx), n, AtBack)
+	err := w.permits().Acquire(waiting.UntilDone(ctx), n, AtBack)
 	if err == nil {
 		w.took(n)
 	}
@@ -265,7 +266,7 @@ func (w *world) acquireTimeout(n int64) error {
 	if w.try(n) {
 		return nil
 	}
-	err := w.permits().Acquire(waiter.After(time.Second), n, AtBack)
+	err := w.permits().Acquire(waiting.After(time.Second), n, AtBack)
 	if err == nil {
 		w.took(n)
 	}
@@ -352,15 +353,15 @@ func (w *world) most() int64 { return w.peak }
 
 func (w *world) task() *semtest.Task { return semtest.NewTask(w.Run) }
 
-func (w *world) future(n int64) *waiter.Future {
-	f := new(waiter.Future)
-	waiter.Bind(f, w.permits(), n)
+func (w *world) future(n int64) *waiting.Future {
+	f := new(waiting.Future)
+	waiting.Bind(f, w.permits(), n)
 	w.jumped[w.Running()] = false // as in try
 	return f
 }
 
 // await polls f, each time with a waker of its own, and twice before it sleeps.
-func (w *world) await(f *waiter.Future, n int64) error {
+func (w *world) await(f *waiting.Future, n int64) error {
 	for !f.Poll(w.task()) {
 		t := w.task()
 		if f.Poll(t) {
@@ -372,7 +373,7 @@ func (w *world) await(f *waiter.Future, n int64) error {
 }
 
 // await1 is await with one poll before each sleep.
-func (w *world) await1(f *waiter.Future, n int64) error {
+func (w *world) await1(f *waiting.Future, n int64) error {
 	for {
 		t := w.task()
 		if f.Poll(t) {
@@ -383,13 +384,13 @@ func (w *world) await1(f *waiter.Future, n int64) error {
 }
 
 // awaitDone waits for f by its channel.
-func (w *world) awaitDone(f *waiter.Future, n int64) error {
+func (w *world) awaitDone(f *waiting.Future, n int64) error {
 	interleave.Receive(f.Done())
 	return w.end(f, n)
 }
 
 // drop polls f once, and cancels it, twice, unless the poll has ended it.
-func (w *world) drop(f *waiter.Future, n int64) {
+func (w *world) drop(f *waiting.Future, n int64) {
 	if f.Poll(w.task()) {
 		if w.end(f, n) == nil {
 			w.release(n)
@@ -401,16 +402,16 @@ func (w *world) drop(f *waiter.Future, n int64) {
 }
 
 // lose polls f once, and cancels it whatever the poll has said: something else was quicker.
-func (w *world) lose(f *waiter.Future) {
+func (w *world) lose(f *waiting.Future) {
 	f.Poll(w.task())
 	f.Release()
 }
 
 // end takes the outcome of f, which is complete.
-func (w *world) end(f *waiter.Future, n int64) error { return w.ended(f.Take(), n) }
+func (w *world) end(f *waiting.Future, n int64) error { return w.ended(f.Take(), n) }
 
 // look is end, but leaves what was granted with f.
-func (w *world) look(f *waiter.Future, n int64) error { return w.ended(f.Err(), n) }
+func (w *world) look(f *waiting.Future, n int64) error { return w.ended(f.Err(), n) }
 
 func (w *world) ended(err error, n int64) error {
 	w.Assert(err != waiter.ErrPending, "complete, and no outcome")

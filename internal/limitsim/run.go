@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // Bin is the time for which figures are kept apart.
@@ -94,7 +94,7 @@ type run struct {
 // Run returns what a limiter makes of the world. It panics outside of a bubble, where it would take
 // as long as it says.
 func (w *World) Run(name string, l Limiter, seed uint64) *Result {
-	if !waiter.InBubble() {
+	if !waiting.InBubble() {
 		panic("limitsim: Run outside of a bubble")
 	}
 	bins := int(w.Lasts / Bin)

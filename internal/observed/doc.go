@@ -12,7 +12,7 @@
 //
 // The order is the same in all locks: what is recorded as held is held. A request that is cancelled
 // after its grant gives the permits back first, and they were never recorded. A future calls the
-// hooks of a [waiter.Recorder] in the same order, from [StartFuture] on.
+// hooks of a [waiting.Recorder] in the same order, from [StartFuture] on.
 //
 // A lock that is not observed knows nothing of this package, but for one load of [Everything] on
 // slow paths.

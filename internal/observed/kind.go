@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"weak"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // Numbers are the state of a lock, each a value that it had at about the same time. What has no
@@ -119,7 +119,7 @@ func (k *Kind[T]) Record(lock *T, on bool) Record {
 }
 
 // Recorder returns the record of a lock for its futures, nil if its bit O is not set.
-func Recorder[T any](lock *T, on bool) waiter.Recorder {
+func Recorder[T any](lock *T, on bool) waiting.Recorder {
 	if !on {
 		return nil
 	}

@@ -3,8 +3,8 @@ package observed
 import (
 	"context"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Level says how much a record keeps.
@@ -78,9 +78,9 @@ type Record interface {
 
 	// FutureBegins records that the request of a future, whose node is w, is about to be made.
 	// FutureWaits records that it has not been granted at once. See [StartFuture].
-	FutureBegins(q Request, w *waiter.Waiter)
-	FutureWaits(w *waiter.Waiter)
-	waiter.Recorder
+	FutureBegins(q Request, w *waiting.Waiter)
+	FutureWaits(w *waiting.Waiter)
+	waiting.Recorder
 
 	// HandleTook says that the handle h has the n permits that the caller has just taken.
 	HandleTook(h *xsync.Int64, n int64)
@@ -107,7 +107,7 @@ type Wait struct {
 // Await records a wait for q: that of acquire, which returns nil if the caller has the permits, and
 // gives up when the limit that it is passed ends the wait. The record of the wait ends even if
 // acquire panics, as a context may.
-func Await(r Record, q Request, l waiter.Limit, acquire func(waiter.Limit) error) (err error) {
+func Await(r Record, q Request, l waiting.Limit, acquire func(waiting.Limit) error) (err error) {
 	w := r.Begin(q, l.MayEnd())
 	err = context.Canceled // should acquire panic
 	defer func() { r.End(w, q, err) }()
@@ -119,13 +119,13 @@ func Await(r Record, q Request, l waiter.Limit, acquire func(waiter.Limit) error
 
 // StartFuture starts the request q of a future, whose node is w, by s, and records that.
 func StartFuture[S interface {
-	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
-}](r Record, q Request, s S, w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome
+}](r Record, q Request, s S, w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	r.FutureBegins(q, w)
 	o := s.Start(w, waker)
 	switch o {
-	case waiter.Granted:
-	case waiter.Pending:
+	case waiting.Granted:
+	case waiting.Pending:
 		r.FutureWaits(w)
 	default:
 		r.FutureEnded(w) // its owner asks why
@@ -150,11 +150,11 @@ func (none) Shares(int64)                            {}
 func (none) Renewed(int64, bool, bool)               {}
 func (none) Marked(bool)                             {}
 func (none) Admitted()                               {}
-func (none) FutureBegins(Request, *waiter.Waiter)    {}
-func (none) FutureWaits(*waiter.Waiter)              {}
-func (none) FutureSeen(*waiter.Waiter, error)        {}
-func (none) FutureReleasing(*waiter.Waiter)          {}
-func (none) FutureEnded(*waiter.Waiter)              {}
+func (none) FutureBegins(Request, *waiting.Waiter)   {}
+func (none) FutureWaits(*waiting.Waiter)             {}
+func (none) FutureSeen(*waiting.Waiter, error)       {}
+func (none) FutureReleasing(*waiting.Waiter)         {}
+func (none) FutureEnded(*waiting.Waiter)             {}
 func (none) HandleTook(*xsync.Int64, int64)          {}
 func (none) HandleReleasing(*xsync.Int64) bool       { return false }
 func (none) HandleForgets(*xsync.Int64)              {}

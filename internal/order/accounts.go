@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A Debit is what shares divide.
@@ -533,8 +533,8 @@ type Claim struct {
 }
 
 // Amend sets the weights and the caps of a tenant that waits or holds permits, and of those that it
-// is within. The requests that wait for more than such a cap it ends with [waiter.TooLarge].
-func (o *Order) Amend(c *Claim, wake *waiter.WakeList) {
+// is within. The requests that wait for more than such a cap it ends with [waiting.TooLarge].
+func (o *Order) Amend(c *Claim, wake *waiting.WakeList) {
 	g := o.ledger
 	l := g.line(c.Tenant)
 	if len(c.Path) == 0 {
@@ -564,7 +564,7 @@ func (o *Order) Amend(c *Claim, wake *waiter.WakeList) {
 }
 
 // amend reports whether it has ended requests, maybe.
-func (o *Order) amend(l *lane, weight int, most int64, wake *waiter.WakeList) bool {
+func (o *Order) amend(l *lane, weight int, most int64, wake *waiting.WakeList) bool {
 	if l == nil {
 		return false
 	}
@@ -577,11 +577,11 @@ func (o *Order) amend(l *lane, weight int, most int64, wake *waiter.WakeList) bo
 	case !smaller || most >= o.ledger.largest: // If a cap flaps, not each request looks at all.
 		return false
 	case l.account.group == nil:
-		o.endIn(l, most, waiter.TooLarge, wake)
+		o.endIn(l, most, waiting.TooLarge, wake)
 	default:
 		for _, line := range o.policy.all() {
 			if line.isWithin(l) {
-				o.endIn(line, most, waiter.TooLarge, wake)
+				o.endIn(line, most, waiting.TooLarge, wake)
 			}
 		}
 	}
@@ -625,14 +625,14 @@ func (o *Order) Take(c *Claim, n, now int64) bool {
 }
 
 // PushCapped is Push of a request that is for at most the caps that c has.
-func (o *Order) PushCapped(w *waiter.Waiter, c *Claim, now int64, wake *waiter.WakeList) (*Ticket, waiter.Outcome) {
+func (o *Order) PushCapped(w *waiting.Waiter, c *Claim, now int64, wake *waiting.WakeList) (*Ticket, waiting.Outcome) {
 	g := o.ledger
 	g.clock, g.most = now, c.Most
 	if len(c.Path) > 0 {
 		g.path = c.Path
 		if g.forbid(g.line(c.Tenant), w.N) {
 			g.path = nil
-			return nil, waiter.TooLarge
+			return nil, waiting.TooLarge
 		}
 	}
 	t, outcome := o.Push(w, &c.By, now, false, wake)
@@ -653,7 +653,7 @@ func (o *Order) Clocked() bool { return o.timed || o.config.Debit == DebitTime }
 
 // PopFit is Pop of a request for at most free permits, and returns its tenant, too. It returns nil
 // if what comes next is for more.
-func (o *Order) PopFit(free, now int64, wake *waiter.WakeList) (w *waiter.Waiter, tenant any) {
+func (o *Order) PopFit(free, now int64, wake *waiting.WakeList) (w *waiting.Waiter, tenant any) {
 	o.ledger.clock = now
 	for {
 		l := o.policy.next()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A book is the model of an Order with accounts, in maps and exact fractions: each decision looks
@@ -30,7 +30,7 @@ type entry struct {
 
 // An ask is a request.
 type ask struct {
-	w      waiter.Waiter
+	w      waiting.Waiter
 	ticket *Ticket
 	tenant int
 	seq    int
@@ -245,22 +245,22 @@ func newBank(t testing.TB, debit Debit) *bank {
 func (k *bank) by(tenant int) *By { return &By{Tenant: tenant, Weight: k.weights[tenant]} }
 
 // ended requires that exactly these have ended, with that outcome.
-func (k *bank) ended(wake *waiter.WakeList, asks []*ask, outcome waiter.Outcome) {
+func (k *bank) ended(wake *waiting.WakeList, asks []*ask, outcome waiting.Outcome) {
 	wake.Wake()
 	for _, a := range asks {
-		require.Equal(k.t, waiter.StatusComplete, a.w.Status())
+		require.Equal(k.t, waiting.StatusComplete, a.w.Status())
 		require.Equal(k.t, outcome, a.w.Outcome())
 		k.waiting = slices.DeleteFunc(k.waiting, func(x *ask) bool { return x == a })
 	}
 	for _, a := range k.waiting {
-		require.Equal(k.t, waiter.StatusWaiting, a.w.Status())
+		require.Equal(k.t, waiting.StatusWaiting, a.w.Status())
 	}
 }
 
 func (k *bank) amend(tenant int) {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	k.order.amendBy(k.by(tenant), k.most[tenant], &wake)
-	k.ended(&wake, k.book.amend(tenant, k.weights[tenant], k.most[tenant]), waiter.TooLarge)
+	k.ended(&wake, k.book.amend(tenant, k.weights[tenant], k.most[tenant]), waiting.TooLarge)
 }
 
 func (k *bank) ask(tenant int, n int64) {
@@ -281,16 +281,16 @@ func (k *bank) ask(tenant int, n int64) {
 		}
 	}
 	a.w.Arm(nil)
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	ticket, outcome := k.order.pushBy(&a.w, k.by(tenant), most, k.clock, &wake)
-	require.Equal(k.t, waiter.Pending, outcome)
+	require.Equal(k.t, waiting.Pending, outcome)
 	a.ticket = ticket
 	k.book.push(a, k.weights[tenant], most, k.clock)
 	k.waiting = append(k.waiting, a)
 }
 
 func (k *bank) serve() {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	for {
 		w, tenant := k.order.PopFit(k.free, k.clock, &wake)
 		a := k.book.pop(k.free, k.clock)
@@ -390,11 +390,11 @@ func (k *bank) run(data []byte) {
 	for _, a := range k.waiting { // those whose cap has become too small
 		require.GreaterOrEqual(k.t, k.book.entries[a.tenant].most, int64(0))
 	}
-	var wake waiter.WakeList
-	k.order.Drain(waiter.Closed, &wake)
+	var wake waiting.WakeList
+	k.order.Drain(waiting.Closed, &wake)
 	k.book.entries = map[int]*entry{}
 	k.book.now = 0
-	k.ended(&wake, slices.Clone(k.waiting), waiter.Closed)
+	k.ended(&wake, slices.Clone(k.waiting), waiting.Closed)
 	k.check()
 }
 
@@ -419,10 +419,10 @@ func (o *Order) takeBy(by *By, most, n, now int64) bool {
 	return o.Take(&Claim{By: *by, Most: most}, n, now)
 }
 
-func (o *Order) pushBy(w *waiter.Waiter, by *By, most, now int64, wake *waiter.WakeList) (*Ticket, waiter.Outcome) {
+func (o *Order) pushBy(w *waiting.Waiter, by *By, most, now int64, wake *waiting.WakeList) (*Ticket, waiting.Outcome) {
 	return o.PushCapped(w, &Claim{By: *by, Most: most}, now, wake)
 }
 
-func (o *Order) amendBy(by *By, most int64, wake *waiter.WakeList) {
+func (o *Order) amendBy(by *By, most int64, wake *waiting.WakeList) {
 	o.Amend(&Claim{By: *by, Most: most}, wake)
 }

@@ -2,10 +2,10 @@
 
 package order
 
-import "github.com/farad-go/farad/waiter"
+import "github.com/farad-go/farad/internal/waiting"
 
 // All calls visit for each waiter, lane after lane, oldest first: the explorer looks at all.
-func (o *Order) All(visit func(w *waiter.Waiter)) {
+func (o *Order) All(visit func(w *waiting.Waiter)) {
 	for _, l := range o.policy.all() {
 		for t := l.front; t != nil; t = t.next {
 			visit(t.w)

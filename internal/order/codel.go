@@ -3,7 +3,7 @@ package order
 import (
 	"math"
 
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A codel is the state of CoDel (Nichols and Jacobson 2012, RFC 8289) in one lane. It lasts while
@@ -38,7 +38,7 @@ func (c *codel) after(t int64, q *Queue) int64 {
 }
 
 // control sheds what CoDel drops before it serves the head of l, and reports whether it did.
-func (o *Order) control(l *lane, now int64, wake *waiter.WakeList) (shed bool) {
+func (o *Order) control(l *lane, now int64, wake *waiting.WakeList) (shed bool) {
 	c, q := &l.codel, &o.config.Queue
 	late := c.late(l, now, q)
 	switch {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A till is a sim whose Order has accounts, so that nothing is staged.
@@ -64,14 +64,14 @@ func (k *till) ask(tenant any) {
 	}
 	j.w.Arm(nil)
 	k.jobs[&j.w] = j
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	_, outcome := k.order.pushBy(&j.w, by, most, k.now, &wake)
-	require.Equal(k.t, waiter.Pending, outcome)
+	require.Equal(k.t, waiting.Pending, outcome)
 	k.serve()
 }
 
 func (k *till) serve() {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	for {
 		w, _ := k.order.PopFit(k.free, k.now, &wake)
 		if w == nil {
@@ -261,7 +261,7 @@ func TestACapThatGrowsIsNoCredit(t *testing.T) {
 	k.run(time.Second)
 	before := k.used["capped"]
 	k.caps["capped"] = -1
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	k.order.amendBy(&By{Tenant: "capped", Weight: 1}, -1, &wake)
 	k.run(100 * time.Millisecond)
 	require.InDelta(t, 500, (k.used["capped"]-before)/float64(time.Millisecond), 20)
@@ -322,9 +322,9 @@ func TestAccountsAllocateNothing(t *testing.T) {
 	for name, debit := range debits {
 		o := New(Config{Shares: true, Accounts: true, Debit: debit})
 		tenants := []any{"a", "b", "c", "d"}
-		waiters := make([]waiter.Waiter, 8)
+		waiters := make([]waiting.Waiter, 8)
 		now := int64(0)
-		var wake waiter.WakeList
+		var wake waiting.WakeList
 		require.Zero(t, testing.AllocsPerRun(100, func() {
 			for i := range waiters {
 				now += int64(i)
@@ -373,12 +373,12 @@ func TestHugeCostsAreBounded(t *testing.T) {
 			require.True(t, debit == DebitGrants || behind >= 0 && behind <= 4*maxCost, "%d", behind)
 		}
 		// Who owes that much still comes after who owes nothing.
-		var wake waiter.WakeList
-		var w [2]waiter.Waiter
+		var wake waiting.WakeList
+		var w [2]waiting.Waiter
 		for i, by := range []*By{dear, other} {
 			w[i].N = 1
 			_, outcome := o.pushBy(&w[i], by, -1, now, &wake)
-			require.Equal(t, waiter.Pending, outcome)
+			require.Equal(t, waiting.Pending, outcome)
 		}
 		first, _ := o.PopFit(1, now, &wake)
 		require.Same(t, &w[1], first)
@@ -416,7 +416,7 @@ func TestPredictionsOfATenantAtItsCap(t *testing.T) {
 	g := &ledger{most: 1}
 	ready, capped := g.open(nil, "ready", 3), g.open(nil, "capped", 2)
 	for _, l := range []*lane{ready, capped} {
-		var w waiter.Waiter
+		var w waiting.Waiter
 		w.N = 1
 		if l == capped {
 			l.account.held = 1
@@ -440,9 +440,9 @@ func TestCostsDoNotOverflow(t *testing.T) {
 // A Queue sees the lanes of accounts as it sees all others.
 func TestAccountsHaveLines(t *testing.T) {
 	o := New(Config{Shares: true, Accounts: true, Queue: Queue{MaxWaitingPerTenant: 2}})
-	var wake waiter.WakeList
-	var w [8]waiter.Waiter
-	push := func(i int, tenant any, now int64) waiter.Outcome {
+	var wake waiting.WakeList
+	var w [8]waiting.Waiter
+	push := func(i int, tenant any, now int64) waiting.Outcome {
 		w[i].N = 1
 		w[i].Arm(nil)
 		_, outcome := o.pushBy(&w[i], &By{Tenant: tenant, Weight: 1}, -1, now, &wake)
@@ -450,11 +450,11 @@ func TestAccountsHaveLines(t *testing.T) {
 	}
 	require.False(t, o.takeBy(&By{Tenant: "a", Weight: 1}, 0, 1, 0), "a cap of nothing")
 	require.True(t, o.takeBy(&By{Tenant: "a", Weight: 1}, -1, 1, 0))
-	require.Equal(t, waiter.Pending, push(0, "a", 0))
-	require.Equal(t, waiter.Pending, push(1, "a", 0))
-	require.Equal(t, waiter.QueueFull, push(2, "a", 0))
-	require.Equal(t, waiter.Pending, push(2, "b", 0))
-	o.Drain(waiter.Closed, &wake)
+	require.Equal(t, waiting.Pending, push(0, "a", 0))
+	require.Equal(t, waiting.Pending, push(1, "a", 0))
+	require.Equal(t, waiting.QueueFull, push(2, "a", 0))
+	require.Equal(t, waiting.Pending, push(2, "b", 0))
+	o.Drain(waiting.Closed, &wake)
 	require.EqualValues(t, 1, o.Held("a"))
 
 	// A lane that was served newest first is forgotten when it is empty, though its tenant holds.
@@ -463,7 +463,7 @@ func TestAccountsHaveLines(t *testing.T) {
 		if holds {
 			require.True(t, o.takeBy(&By{Tenant: "a", Weight: 1}, -1, 1, 0))
 		}
-		pop := func(now int64) *waiter.Waiter {
+		pop := func(now int64) *waiting.Waiter {
 			first, tenant := o.PopFit(1, now, &wake)
 			require.Equal(t, "a", tenant)
 			require.True(t, o.Return(tenant, 1, -1, now))

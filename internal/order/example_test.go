@@ -4,16 +4,16 @@ import (
 	"fmt"
 
 	"github.com/farad-go/farad/internal/order"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // One tenant has four requests in the line when another one comes with two.
 func Example() {
 	line := order.New(order.Config{Shares: true})
-	var wake waiter.WakeList // of those that are shed: none here
-	names := map[*waiter.Waiter]string{}
+	var wake waiting.WakeList // of those that are shed: none here
+	names := map[*waiting.Waiter]string{}
 	push := func(tenant, name string) {
-		w := &waiter.Waiter{N: 1}
+		w := &waiting.Waiter{N: 1}
 		names[w] = name
 		line.Push(w, &order.By{Tenant: tenant, Weight: line.Weigh(tenant)}, 0, false, &wake)
 	}

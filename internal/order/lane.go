@@ -1,11 +1,11 @@
 package order
 
-import "github.com/farad-go/farad/waiter"
+import "github.com/farad-go/farad/internal/waiting"
 
 // A Ticket is the place of a request. It belongs to the Order, which uses it again: after the
 // request has left, only Remove may get it.
 type Ticket struct {
-	w          *waiter.Waiter // nil: the ticket is spare
+	w          *waiting.Waiter // nil: the ticket is spare
 	lane       *lane
 	prev, next *Ticket // the one that came before in the lane, and after
 	n          int64   // permits, by charge

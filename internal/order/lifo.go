@@ -1,13 +1,13 @@
 package order
 
-import "github.com/farad-go/farad/waiter"
+import "github.com/farad-go/farad/internal/waiting"
 
 // adapt is adaptive LIFO with a limit to waits (Maurer, "Fail at Scale", 2015). A lane that has not
 // been empty for an Interval is overloaded: then it is served newest first, until it is empty. Who
 // has waited for too long is shed from the old end. For the last of a lane that is an Interval at
 // least: a tenant whose turn comes less often than each Target would lose turns. adapt reports
 // whether the head may be another, or the lane is empty.
-func (o *Order) adapt(l *lane, now int64, wake *waiter.WakeList) (changed bool) {
+func (o *Order) adapt(l *lane, now int64, wake *waiting.WakeList) (changed bool) {
 	q := &o.config.Queue
 	limit, interval := q.interval(), q.interval()
 	if now-l.since >= interval {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // inUse returns how many bytes are in use after a collection.
@@ -27,8 +27,8 @@ func TestAMillionTenantsLeaveNothingBehind(t *testing.T) {
 	if locktest.Stress() {
 		n = 1_000_000
 	}
-	waiters := make([]waiter.Waiter, n)
-	var wake waiter.WakeList
+	waiters := make([]waiting.Waiter, n)
+	var wake waiting.WakeList
 	o := New(Config{Shares: true})
 	push := func(i int) *Ticket {
 		waiters[i].N = 1
@@ -75,8 +75,8 @@ func TestAMillionTenantsLeaveNothingBehind(t *testing.T) {
 func TestAFewThatStayKeepNoMemoryForMany(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	const n, few = 100_000, 100
-	waiters := make([]waiter.Waiter, n+3*few)
-	var wake waiter.WakeList
+	waiters := make([]waiting.Waiter, n+3*few)
+	var wake waiting.WakeList
 	o := New(Config{Shares: true})
 	next := 0
 	push := func(tenant int) {
@@ -139,19 +139,19 @@ func TestNoCallCopiesTheTenants(t *testing.T) {
 // again, for one tenant after the other.
 func steady(c Config, lanes, requests int) func() {
 	o := New(c)
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	now, next := int64(0), 0
 	tenants := make([]any, lanes)
 	for i := range tenants {
 		tenants[i] = i
 	}
-	push := func(w *waiter.Waiter) {
+	push := func(w *waiting.Waiter) {
 		tenant := tenants[next%lanes]
 		next++
 		o.Push(w, &By{Tenant: tenant, Weight: o.Weigh(tenant)}, now, true, &wake)
 	}
 	for range requests {
-		push(&waiter.Waiter{N: 1})
+		push(&waiting.Waiter{N: 1})
 	}
 	return func() {
 		now += int64(time.Microsecond)

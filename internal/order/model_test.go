@@ -11,7 +11,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // The model is an Order in a slice: each decision looks at all requests, and sums are exact.
@@ -43,7 +43,7 @@ type modelLane struct {
 }
 
 type request struct {
-	w            waiter.Waiter
+	w            waiting.Waiter
 	ticket       *Ticket
 	id           int
 	tenant       any
@@ -276,7 +276,7 @@ func (m *model) predicted(tenant any, weight int, n int64) float64 {
 
 func (m *model) push(
 	r *request, weight int, now, deadline, permits int64, staged bool,
-) (shed []*request, _ waiter.Outcome) {
+) (shed []*request, _ waiting.Outcome) {
 	m.date(now)
 	if m.head(r.tenant) != nil && m.Shed == ShedAdaptiveLIFO {
 		shed = m.adapt(r.tenant, now)
@@ -293,11 +293,11 @@ func (m *model) push(
 		}
 	}
 	if m.MaxWaiting > 0 && all >= m.MaxWaiting || m.MaxWaitingPerTenant > 0 && own >= m.MaxWaitingPerTenant {
-		return shed, waiter.QueueFull
+		return shed, waiting.QueueFull
 	}
 	if m.RefuseLate && deadline != 0 && len(m.requests) >= 2 &&
 		float64(now)+m.predicted(r.tenant, weight, r.w.N)+float64(permits)*m.pace() > float64(deadline) {
-		return shed, waiter.WouldExpire
+		return shed, waiting.WouldExpire
 	}
 	l := m.lanes[r.tenant]
 	if l == nil {
@@ -310,7 +310,7 @@ func (m *model) push(
 	}
 	r.at, r.served = now, m.served
 	m.requests = append(m.requests, r)
-	return shed, waiter.Pending
+	return shed, waiting.Pending
 }
 
 func (m *model) pop(now int64) (shed []*request, r *request) {
@@ -409,10 +409,10 @@ func (w *world) must(ok bool, format string, args ...any) {
 }
 
 // told requires that exactly these were told this outcome, in any order between lanes.
-func (w *world) told(wake *waiter.WakeList, shed []*request, outcome waiter.Outcome) {
+func (w *world) told(wake *waiting.WakeList, shed []*request, outcome waiting.Outcome) {
 	wake.Wake()
 	for _, r := range shed {
-		w.must(r.w.Status() == waiter.StatusComplete, "request %d is not told", r.id)
+		w.must(r.w.Status() == waiting.StatusComplete, "request %d is not told", r.id)
 		w.must(r.w.Outcome() == outcome, "request %d is told %v", r.id, r.w.Outcome())
 	}
 	w.check()
@@ -430,7 +430,7 @@ func (w *world) push(tenant any, n, deadline, permits int64, staged bool) *reque
 	weight := w.order.Weigh(tenant)
 	wanted := w.model.predicted(r.tenant, weight, n)
 	w.logf("%d: push %d, %v for %d", w.now, r.id, tenant, n)
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	if !w.model.undated && w.model.Shed != ShedAdaptiveLIFO {
 		delay := w.order.Delay(tenant, weight, n)
 		w.must(math.Abs(float64(delay)-wanted) <= 1+1e-3*wanted, "delay %d, not %f", delay, wanted)
@@ -438,8 +438,8 @@ func (w *world) push(tenant any, n, deadline, permits int64, staged bool) *reque
 	t, outcome := w.order.Push(&r.w, &By{tenant, weight, deadline, permits}, w.now, staged, &wake)
 	shed, want := w.model.push(r, weight, w.now, deadline, permits, staged)
 	w.must(outcome == want, "%v, not %v", outcome.Err(), want.Err())
-	w.told(&wake, shed, waiter.Shed)
-	if outcome != waiter.Pending {
+	w.told(&wake, shed, waiting.Shed)
+	if outcome != waiting.Pending {
 		w.must(t == nil, "a ticket for who does not wait")
 		r.gone = true
 		r.w.Reset()
@@ -450,7 +450,7 @@ func (w *world) push(tenant any, n, deadline, permits int64, staged bool) *reque
 }
 
 func (w *world) pop() *request {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	got := w.order.Pop(w.now, &wake)
 	shed, want := w.model.pop(w.now)
 	w.logf("%d: pop", w.now)
@@ -459,7 +459,7 @@ func (w *world) pop() *request {
 	} else {
 		w.must(got == &want.w, "not %d", want.id)
 	}
-	w.told(&wake, shed, waiter.Shed)
+	w.told(&wake, shed, waiting.Shed)
 	return want
 }
 
@@ -486,10 +486,10 @@ func (w *world) remove(r *request) {
 }
 
 func (w *world) end(largest int64, drain bool) {
-	var wake waiter.WakeList
-	outcome := waiter.TooLarge
+	var wake waiting.WakeList
+	outcome := waiting.TooLarge
 	if drain {
-		outcome, largest = waiter.Closed, 0
+		outcome, largest = waiting.Closed, 0
 		w.order.Drain(outcome, &wake)
 	} else {
 		w.order.Reject(largest, &wake)
@@ -522,7 +522,7 @@ func (w *world) check() {
 			w.must(r.gone != (r.ticket.w == &r.w), "request %d has a ticket, or has none", r.id)
 		}
 		if !r.gone || r.popped {
-			w.must(r.w.Status() == waiter.StatusWaiting, "request %d was told", r.id)
+			w.must(r.w.Status() == waiting.StatusWaiting, "request %d was told", r.id)
 		}
 	}
 	w.must(unsound(w.order) == "", "%s", unsound(w.order))

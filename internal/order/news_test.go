@@ -4,25 +4,25 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A group that takes over from a line that owes has the weight and the cap of the path, not those
 // that its line had when it was asked for last. Otherwise a request might wait for ever.
 func TestADebtThatAGroupTakesOverHasNoOldCap(t *testing.T) {
 	o := grove(DebitCost)
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	require.True(t, o.Take(claimOf(-1, "b"), 2, 0)) // or debts would be forgotten
 	require.True(t, o.Take(claimOf(2, "a"), 1, 0))
 	require.True(t, o.Return("a", 1, 1000, 0))
 	require.True(t, o.ledger.lineOf("a").owes)
 	c := claimOf(5, "a/1", "a") // a may hold more from now on
-	var w waiter.Waiter
+	var w waiting.Waiter
 	w.N = 3
 	w.Arm(nil)
 	o.Amend(c, &wake)
 	_, outcome := o.PushCapped(&w, c, 0, &wake)
-	require.Equal(t, waiter.Pending, outcome)
+	require.Equal(t, waiting.Pending, outcome)
 	require.True(t, o.Return("b", 2, 1, 0))
 	got, _ := o.PopFit(9, 0, &wake)
 	require.Same(t, &w, got)
@@ -45,7 +45,7 @@ func TestNobodyOwesGrants(t *testing.T) {
 // The line of a tenant within its own group has its weight.
 func TestAnOwnLineFollowsTheWeight(t *testing.T) {
 	o := grove(DebitGrants)
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	require.True(t, o.Take(claimOf(-1, "a"), 1, 0))
 	require.True(t, o.Take(claimOf(-1, "a/1", "a"), 1, 0))
 	c := claimOf(-1, "a")
@@ -86,13 +86,13 @@ func TestADebtGoesAlong(t *testing.T) {
 	require.LessOrEqual(t, old.held, old.most)
 	require.Empty(t, unsound(o))
 	o = begin()
-	var wake waiter.WakeList
-	w := waiter.Waiter{N: 3}
+	var wake waiting.WakeList
+	w := waiting.Waiter{N: 3}
 	w.Arm(nil)
 	c := claimOf(-1, "x", "m", "new")
 	o.Amend(c, &wake)
 	_, outcome := o.PushCapped(&w, c, 0, &wake)
-	require.Equal(t, waiter.Pending, outcome)
+	require.Equal(t, waiting.Pending, outcome)
 	got, _ := o.PopFit(9, 0, &wake)
 	require.Same(t, &w, got)
 	require.Equal(t, "new", o.ledger.group("m").account.parent.tenant)

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Config is what an [Order] does. The zero Config is a line that is first-in-first-out.
@@ -170,14 +170,14 @@ type By struct {
 	Permits int64
 }
 
-// Push queues w, for w.N ≥ 1 permits, and returns its ticket and [waiter.Pending]. Or it returns
-// nil and why w may not wait: [waiter.QueueFull] or [waiter.WouldExpire]. by.Weight is what Weigh
+// Push queues w, for w.N ≥ 1 permits, and returns its ticket and [waiting.Pending]. Or it returns
+// nil and why w may not wait: [waiting.QueueFull] or [waiting.WouldExpire]. by.Weight is what Weigh
 // has said of the tenant. If not Timed, now and the deadline are not used. staged reports whether
 // the request that was popped last still waits: it counts as one that waits. The requests that Push
 // sheds it adds to wake.
 func (o *Order) Push(
-	w *waiter.Waiter, by *By, now int64, staged bool, wake *waiter.WakeList,
-) (*Ticket, waiter.Outcome) {
+	w *waiting.Waiter, by *By, now int64, staged bool, wake *waiting.WakeList,
+) (*Ticket, waiting.Outcome) {
 	tenant := o.key(by.Tenant)
 	l := o.policy.find(tenant)
 	if o.Timed() {
@@ -190,7 +190,7 @@ func (o *Order) Push(
 		if o.size == 0 && !staged {
 			o.rate.idle()
 		}
-		if outcome := o.refuse(l, by, w.N, now, staged); outcome != waiter.Pending {
+		if outcome := o.refuse(l, by, w.N, now, staged); outcome != waiting.Pending {
 			return nil, outcome
 		}
 	}
@@ -200,7 +200,7 @@ func (o *Order) Push(
 	o.size++
 	o.permits += t.n
 	o.policy.join(l, t, tenant, by.Weight)
-	return t, waiter.Pending
+	return t, waiting.Pending
 }
 
 // Stage notes that a request for n permits found nothing that waits, and is next without having
@@ -225,7 +225,7 @@ func (o *Order) key(tenant any) any {
 
 // Pop takes out the request that comes next and returns its waiter, or nil if nothing waits. The
 // requests that it sheds instead it adds to wake.
-func (o *Order) Pop(now int64, wake *waiter.WakeList) *waiter.Waiter {
+func (o *Order) Pop(now int64, wake *waiting.WakeList) *waiting.Waiter {
 	l := o.policy.next()
 	if l == nil {
 		return nil
@@ -244,7 +244,7 @@ func (o *Order) Pop(now int64, wake *waiter.WakeList) *waiter.Waiter {
 }
 
 // pop takes out the head of l, to be served.
-func (o *Order) pop(l *lane, now int64) *waiter.Waiter {
+func (o *Order) pop(l *lane, now int64) *waiting.Waiter {
 	t := l.head()
 	if o.Timed() {
 		o.rate.popped(now, t.n, o.size)
@@ -256,7 +256,7 @@ func (o *Order) pop(l *lane, now int64) *waiter.Waiter {
 }
 
 // Remove takes w out, whose ticket is t, and reports whether it still waited.
-func (o *Order) Remove(t *Ticket, w *waiter.Waiter) bool {
+func (o *Order) Remove(t *Ticket, w *waiting.Waiter) bool {
 	if t.w != w {
 		return false
 	}
@@ -264,20 +264,20 @@ func (o *Order) Remove(t *Ticket, w *waiter.Waiter) bool {
 	return true
 }
 
-// Reject ends the requests for more than largest permits with [waiter.TooLarge].
-func (o *Order) Reject(largest int64, wake *waiter.WakeList) { o.end(largest, waiter.TooLarge, wake) }
+// Reject ends the requests for more than largest permits with [waiting.TooLarge].
+func (o *Order) Reject(largest int64, wake *waiting.WakeList) { o.end(largest, waiting.TooLarge, wake) }
 
 // Drain ends all requests.
-func (o *Order) Drain(outcome waiter.Outcome, wake *waiter.WakeList) { o.end(0, outcome, wake) }
+func (o *Order) Drain(outcome waiting.Outcome, wake *waiting.WakeList) { o.end(0, outcome, wake) }
 
-func (o *Order) end(largest int64, outcome waiter.Outcome, wake *waiter.WakeList) {
+func (o *Order) end(largest int64, outcome waiting.Outcome, wake *waiting.WakeList) {
 	for _, l := range o.policy.all() {
 		o.endIn(l, largest, outcome, wake)
 	}
 }
 
 // endIn ends the requests of l for more than largest.
-func (o *Order) endIn(l *lane, largest int64, outcome waiter.Outcome, wake *waiter.WakeList) {
+func (o *Order) endIn(l *lane, largest int64, outcome waiting.Outcome, wake *waiting.WakeList) {
 	for t := l.front; t != nil; {
 		w, next := t.w, t.next
 		if w.N > largest {
@@ -331,8 +331,8 @@ func (o *Order) put(t *Ticket) {
 }
 
 // shed ends the request of t, which waits.
-func (o *Order) shed(t *Ticket, wake *waiter.WakeList) {
+func (o *Order) shed(t *Ticket, wake *waiting.WakeList) {
 	w := t.w
 	o.take(t, false)
-	wake.Add(w, waiter.Shed)
+	wake.Add(w, waiting.Shed)
 }

@@ -6,12 +6,12 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // An urgent is a request with a class, whose overtakers are counted.
 type urgent struct {
-	w      waiter.Waiter
+	w      waiting.Waiter
 	ticket *Ticket
 	class  int
 	seq    int
@@ -38,7 +38,7 @@ func (r *race) push(class int, n int64) *urgent {
 	u := &urgent{class: class, seq: r.seq}
 	r.seq++
 	u.w.N = n
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	u.ticket, _ = r.order.Push(&u.w, &By{Tenant: class}, 0, true, &wake)
 	r.waiting = append(r.waiting, u)
 	return u
@@ -56,7 +56,7 @@ func (r *race) remove(i int) {
 }
 
 func (r *race) pop() *urgent {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	w := r.order.Pop(0, &wake)
 	for i, u := range r.waiting {
 		if &u.w != w {

@@ -3,7 +3,7 @@ package order
 import (
 	"time"
 
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A Queue is what happens to requests when the line is long. The zero Queue lets any number wait,
@@ -116,7 +116,7 @@ func (o *Order) date(now int64) {
 }
 
 // refuse returns why a request may not wait, or Pending. l is the tenant's lane, if it has one.
-func (o *Order) refuse(l *lane, by *By, n, now int64, staged bool) waiter.Outcome {
+func (o *Order) refuse(l *lane, by *By, n, now int64, staged bool) waiting.Outcome {
 	q, all, own := &o.config.Queue, o.size, 0
 	o.rate.now = now
 	if l != nil {
@@ -130,11 +130,11 @@ func (o *Order) refuse(l *lane, by *By, n, now int64, staged bool) waiter.Outcom
 	}
 	switch {
 	case q.MaxWaiting > 0 && all >= q.MaxWaiting, q.MaxWaitingPerTenant > 0 && own >= q.MaxWaitingPerTenant:
-		return waiter.QueueFull
+		return waiting.QueueFull
 	case q.RefuseLate && by.Deadline != 0 && o.size >= probes && o.misses(l, by, n, now):
-		return waiter.WouldExpire
+		return waiting.WouldExpire
 	}
-	return waiter.Pending
+	return waiting.Pending
 }
 
 // misses reports whether a request that comes now is predicted to miss its deadline.
@@ -148,7 +148,7 @@ func (o *Order) misses(l *lane, by *By, n, now int64) bool {
 
 // settle sheds what is due before the head of l is served, and reports whether the head may have
 // changed.
-func (o *Order) settle(l *lane, now int64, wake *waiter.WakeList) bool {
+func (o *Order) settle(l *lane, now int64, wake *waiting.WakeList) bool {
 	switch o.config.Shed {
 	case ShedCoDel:
 		return o.control(l, now, wake)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A load is what became of requests.
@@ -24,15 +24,15 @@ func outcomes(all []*job) (l load) {
 		switch {
 		case j.expired:
 			l.expired++
-		case j.outcome == waiter.Granted:
+		case j.outcome == waiting.Granted:
 			l.granted++
 			waits = append(waits, j.wait)
 			if j.arrived+int64(j.wait+j.hold) <= j.deadline {
 				l.inTime++
 			}
-		case j.outcome == waiter.Shed:
+		case j.outcome == waiting.Shed:
 			l.shed++
-		case j.outcome != waiter.Pending:
+		case j.outcome != waiting.Pending:
 			l.refused++
 		}
 	}
@@ -223,7 +223,7 @@ func TestAfterAMinuteWithoutAPop(t *testing.T) {
 		s.run(time.Second)
 		l := outcomes(all)
 		require.Equal(t, 100, l.granted+l.shed)
-		require.Equal(t, waiter.Granted, fresh.outcome)
+		require.Equal(t, waiting.Granted, fresh.outcome)
 		if shed == ShedAdaptiveLIFO {
 			require.Equal(t, 2, l.granted, "the one that was next, and the last one")
 		}
@@ -233,8 +233,8 @@ func TestAfterAMinuteWithoutAPop(t *testing.T) {
 // What waited before a queue was timed counts from then on, so it is not shed at once.
 func TestTimeCountsFromTheCallThatNeedsIt(t *testing.T) {
 	o := New(Config{})
-	var wake waiter.WakeList
-	all := make([]waiter.Waiter, 10)
+	var wake waiting.WakeList
+	all := make([]waiting.Waiter, 10)
 	for i := range all {
 		all[i].N = 1
 		all[i].Arm(nil)
@@ -247,7 +247,7 @@ func TestTimeCountsFromTheCallThatNeedsIt(t *testing.T) {
 	require.Same(t, &all[9], o.Pop(now+int64(102*time.Millisecond), &wake))
 	wake.Wake()
 	for i := 2; i < 9; i++ {
-		require.Equal(t, waiter.Shed, all[i].Outcome())
+		require.Equal(t, waiting.Shed, all[i].Outcome())
 	}
 	require.Zero(t, o.Len())
 }
@@ -255,8 +255,8 @@ func TestTimeCountsFromTheCallThatNeedsIt(t *testing.T) {
 // A queue that no longer serves the newest first serves the oldest, also of lanes that are long.
 func TestNewestFirstEndsWithItsQueue(t *testing.T) {
 	o := New(Config{Queue: Queue{Shed: ShedAdaptiveLIFO, Target: time.Hour}})
-	var wake waiter.WakeList
-	all := make([]waiter.Waiter, 4)
+	var wake waiting.WakeList
+	all := make([]waiting.Waiter, 4)
 	for i := range all {
 		all[i].N = 1
 		o.Push(&all[i], &By{}, 0, true, &wake)
@@ -319,9 +319,9 @@ func TestWeightsAreWithinBounds(t *testing.T) {
 func TestTheLargestRequestsDoNotOverflow(t *testing.T) {
 	for _, weights := range [][2]int{{1, 1}, {1, MaxWeight}, {MaxWeight, MaxWeight}} {
 		o := New(Config{Shares: true, Weight: func(tenant any) int { return weights[tenant.(int)] }})
-		var wake waiter.WakeList
+		var wake waiting.WakeList
 		push := func(tenant int) {
-			w := &waiter.Waiter{N: math.MaxInt64}
+			w := &waiting.Waiter{N: math.MaxInt64}
 			o.Push(w, &By{Tenant: tenant, Weight: o.Weigh(tenant)}, 0, true, &wake)
 		}
 		push(0)

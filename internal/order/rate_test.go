@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // errors returns by how much predictions are off for those that waited: on the whole, and each on
@@ -14,7 +14,7 @@ import (
 func errors(all []*job) (bias, mean float64) {
 	predicted, waited, n := 0.0, 0.0, 0.0
 	for _, j := range all {
-		if j.outcome == waiter.Granted && j.wait > 0 && j.delay > 0 {
+		if j.outcome == waiting.Granted && j.wait > 0 && j.delay > 0 {
 			predicted += float64(j.delay)
 			waited += float64(j.wait)
 			mean += math.Abs(float64(j.delay-j.wait)) / float64(j.wait)
@@ -130,14 +130,14 @@ func TestAStallIsNoticed(t *testing.T) {
 	// One of 33 permits took a minute.
 	require.InEpsilon(t, 4*float64(time.Minute)/32, float64(o.Delay(nil, 1, 1)), 0.05)
 
-	w := &waiter.Waiter{N: 1}
-	var wake waiter.WakeList
+	w := &waiting.Waiter{N: 1}
+	var wake waiting.WakeList
 	o.Set(Queue{RefuseLate: true})
 	later := now + int64(time.Minute)
 	_, outcome := o.Push(w, &By{Deadline: later + int64(time.Second)}, later, true, &wake)
-	require.Equal(t, waiter.WouldExpire, outcome)
+	require.Equal(t, waiting.WouldExpire, outcome)
 	_, outcome = o.Push(w, &By{Deadline: later + int64(20*time.Second)}, later, true, &wake)
-	require.Equal(t, waiter.Pending, outcome)
+	require.Equal(t, waiting.Pending, outcome)
 }
 
 // Who is to be done by its deadline is refused if it would get its permits in time and be late with
@@ -146,15 +146,15 @@ func TestTheTimeOfTheWorkCounts(t *testing.T) {
 	for permits, most := range map[int64]time.Duration{0: 5, 1: 6, 10: 15} {
 		o, now := measured(t)
 		o.Set(Queue{RefuseLate: true})
-		var wake waiter.WakeList
-		push := func(in time.Duration) waiter.Outcome {
+		var wake waiting.WakeList
+		push := func(in time.Duration) waiting.Outcome {
 			by := By{Deadline: now + int64(in), Permits: permits}
-			_, outcome := o.Push(&waiter.Waiter{N: 1}, &by, now, true, &wake)
+			_, outcome := o.Push(&waiting.Waiter{N: 1}, &by, now, true, &wake)
 			return outcome
 		}
 		most *= time.Millisecond
-		require.Equal(t, waiter.WouldExpire, push(most-time.Microsecond))
-		require.Equal(t, waiter.Pending, push(most+time.Microsecond))
+		require.Equal(t, waiting.WouldExpire, push(most-time.Microsecond))
+		require.Equal(t, waiting.Pending, push(most+time.Microsecond))
 	}
 }
 
@@ -175,11 +175,11 @@ func TestShortLinesAreMeasured(t *testing.T) {
 	require.InEpsilon(t, second, int64(o.Delay(nil, 1, 1)), 1e-9, "an idle hour does not count")
 
 	o = New(Config{Queue: Queue{MaxWaiting: 2}})
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	o.Stage(nil, 1, now, false)
 	for range minSamples + 2 {
-		_, outcome := o.Push(&waiter.Waiter{N: 1}, &By{}, now, true, &wake)
-		require.Equal(t, waiter.Pending, outcome)
+		_, outcome := o.Push(&waiting.Waiter{N: 1}, &By{}, now, true, &wake)
+		require.Equal(t, waiting.Pending, outcome)
 		now += second
 		o.Pop(now, &wake)
 		require.Zero(t, o.Len())
@@ -190,10 +190,10 @@ func TestShortLinesAreMeasured(t *testing.T) {
 // measured is an Order in which a request was popped each millisecond, last at now, and three wait.
 func measured(t *testing.T) (o *Order, now int64) {
 	o = New(Config{Queue: Queue{MaxWaiting: 100}})
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	push := func() {
-		_, outcome := o.Push(&waiter.Waiter{N: 1}, &By{}, now, true, &wake)
-		require.Equal(t, waiter.Pending, outcome)
+		_, outcome := o.Push(&waiting.Waiter{N: 1}, &By{}, now, true, &wake)
+		require.Equal(t, waiting.Pending, outcome)
 	}
 	for range 3 {
 		push()
@@ -209,10 +209,10 @@ func measured(t *testing.T) (o *Order, now int64) {
 // What nothing is known of is not refused, and an idle time is not taken for a slow service.
 func TestTooLittleIsNotBelieved(t *testing.T) {
 	o := New(Config{Queue: Queue{RefuseLate: true}})
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	now := int64(0)
-	push := func(deadline int64) waiter.Outcome {
-		_, outcome := o.Push(&waiter.Waiter{N: 1}, &By{Deadline: deadline}, now, true, &wake)
+	push := func(deadline int64) waiting.Outcome {
+		_, outcome := o.Push(&waiting.Waiter{N: 1}, &By{Deadline: deadline}, now, true, &wake)
 		return outcome
 	}
 	for range 3 {
@@ -220,7 +220,7 @@ func TestTooLittleIsNotBelieved(t *testing.T) {
 	}
 	for i := range 16 {
 		require.Zero(t, o.Delay(nil, 1, 1), "%d samples", max(0, i-1))
-		require.Equal(t, waiter.Pending, push(now+1))
+		require.Equal(t, waiting.Pending, push(now+1))
 		now += int64(time.Second)
 		o.Pop(now, &wake)
 	}
@@ -229,13 +229,13 @@ func TestTooLittleIsNotBelieved(t *testing.T) {
 	now += int64(time.Second)
 	o.Pop(now, &wake)
 	require.InEpsilon(t, 5*float64(time.Second), float64(o.Delay(nil, 1, 1)), 0.01)
-	require.Equal(t, waiter.WouldExpire, push(now+int64(4*time.Second)))
-	require.Equal(t, waiter.Pending, push(now+int64(6*time.Second)))
+	require.Equal(t, waiting.WouldExpire, push(now+int64(4*time.Second)))
+	require.Equal(t, waiting.Pending, push(now+int64(6*time.Second)))
 	for o.Len() > 1 {
 		now += int64(time.Second)
 		o.Pop(now, &wake)
 	}
-	require.Equal(t, waiter.Pending, push(now+1), "where one waits, nothing is refused")
+	require.Equal(t, waiting.Pending, push(now+1), "where one waits, nothing is refused")
 	for o.Len() > 0 {
 		now += int64(time.Second)
 		o.Pop(now, &wake)

@@ -9,12 +9,12 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A claim is a request of a tenant whose overtakers are counted.
 type claim struct {
-	w       waiter.Waiter
+	w       waiting.Waiter
 	ticket  *Ticket
 	tenant  int
 	own     int64 // permits of the tenant that waited when it came, with its own
@@ -98,13 +98,13 @@ func (b *bounds) push(tenant int, n int64) *claim {
 		}
 	}
 	b.lanes[tenant] = c.weight
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	by := &By{Tenant: tenant, Weight: int(c.weight)}
 	if b.order.ledger != nil {
 		b.order.amendBy(by, -1, &wake)
 	}
 	ticket, outcome := b.order.Push(&c.w, by, 0, true, &wake)
-	require.Equal(b.t, waiter.Pending, outcome)
+	require.Equal(b.t, waiting.Pending, outcome)
 	c.ticket = ticket
 	b.waiting = append(b.waiting, c)
 	return c
@@ -128,7 +128,7 @@ func (b *bounds) remove(c *claim) {
 }
 
 func (b *bounds) pop() *claim {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	w := b.order.Pop(0, &wake)
 	var c *claim
 	for _, other := range b.waiting {
@@ -352,8 +352,8 @@ func TestWeightsAreKept(t *testing.T) {
 func TestEqualTenantsAreOne(t *testing.T) {
 	for _, others := range []int{0, few - 1, few, 3 * few} {
 		o := New(Config{Shares: true})
-		var wake waiter.WakeList
-		waiters := make([]waiter.Waiter, others+4)
+		var wake waiting.WakeList
+		waiters := make([]waiting.Waiter, others+4)
 		for i := range waiters {
 			var tenant any = i
 			if i >= others {
@@ -370,8 +370,8 @@ func TestEqualTenantsAreOne(t *testing.T) {
 func TestANewWeightMovesNoLane(t *testing.T) {
 	for _, c := range []struct{ weight, moves int }{{1, 0}, {3, 1}} {
 		o := New(Config{Shares: true})
-		var wake waiter.WakeList
-		waiters := make([]waiter.Waiter, 3)
+		var wake waiting.WakeList
+		waiters := make([]waiting.Waiter, 3)
 		for i := range waiters {
 			waiters[i].N = 1
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -19,13 +20,13 @@ type sim struct {
 	size   int64
 	staged *job
 	due    events
-	jobs   map[*waiter.Waiter]*job
+	jobs   map[*waiting.Waiter]*job
 	rng    *rand.Rand
 }
 
 // A job is a request, and for how long it holds its permits.
 type job struct {
-	w        waiter.Waiter
+	w        waiting.Waiter
 	tenant   any
 	hold     time.Duration
 	deadline int64
@@ -33,7 +34,7 @@ type job struct {
 	wait     time.Duration // of a request that was granted
 	done     func()        // when it has released its permits
 	lost     func()        // when it was shed
-	outcome  waiter.Outcome
+	outcome  waiting.Outcome
 	expired  bool          // it was given up at its deadline
 	delay    time.Duration // as it was predicted when it came
 	cost     int64         // of DebitCost only
@@ -65,7 +66,7 @@ func (e *events) Pop() any {
 
 func newSim(t testing.TB, permits int64, c Config) *sim {
 	return &sim{
-		t: t, order: New(c), now: 1, free: permits, size: permits, jobs: map[*waiter.Waiter]*job{},
+		t: t, order: New(c), now: 1, free: permits, size: permits, jobs: map[*waiting.Waiter]*job{},
 		rng: rand.New(rand.NewPCG(1, 2)),
 	}
 }
@@ -108,10 +109,10 @@ func (s *sim) ask(j *job, n int64) {
 		}
 	}))
 	staged := s.staged != nil
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	by := By{j.tenant, s.order.Weigh(j.tenant), j.deadline, s.size}
 	ticket, outcome := s.order.Push(&j.w, &by, s.now, staged, &wake)
-	if outcome != waiter.Pending {
+	if outcome != waiting.Pending {
 		j.outcome = outcome
 		j.w.Reset()
 		delete(s.jobs, &j.w)
@@ -132,14 +133,14 @@ func (s *sim) expire(j *job, ticket *Ticket) {
 		j.expired = true
 	case s.staged == j:
 		j.expired = true
-		var wake waiter.WakeList
+		var wake waiting.WakeList
 		s.stage(&wake)
 		wake.Wake()
 		s.release(0) // to who may need less
 	}
 }
 
-func (s *sim) stage(wake *waiter.WakeList) {
+func (s *sim) stage(wake *waiting.WakeList) {
 	s.staged = nil
 	if w := s.order.Pop(s.now, wake); w != nil {
 		s.staged = s.jobs[w]
@@ -149,7 +150,7 @@ func (s *sim) stage(wake *waiter.WakeList) {
 
 func (s *sim) grant(j *job) {
 	s.free -= j.w.N
-	j.outcome, j.wait = waiter.Granted, time.Duration(s.now-j.arrived)
+	j.outcome, j.wait = waiting.Granted, time.Duration(s.now-j.arrived)
 	s.after(j.hold, func() {
 		s.release(j.w.N)
 		if j.done != nil {
@@ -159,7 +160,7 @@ func (s *sim) grant(j *job) {
 }
 
 func (s *sim) release(n int64) {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	s.free += n
 	for s.staged != nil && s.free >= s.staged.w.N {
 		s.grant(s.staged)

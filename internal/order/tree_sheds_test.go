@@ -7,7 +7,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A thicket is an Order with a random tree of accounts, a queue that sheds and refuses, and
@@ -16,7 +16,7 @@ type thicket struct {
 	t       *testing.T
 	rng     *rand.Rand
 	order   *Order
-	wake    waiter.WakeList
+	wake    waiting.WakeList
 	now     int64
 	size    int64
 	free    int64
@@ -24,13 +24,13 @@ type thicket struct {
 	parents [12]int // a larger number; from 12 on: none
 	weights [12]int
 	most    [12]int64
-	waiting map[*waiter.Waiter]*branch
+	waiting map[*waiting.Waiter]*branch
 	held    []*branch
 }
 
 // A branch is a request.
 type branch struct {
-	waiter.Waiter
+	waiting.Waiter
 	ticket *Ticket
 	tenant int
 }
@@ -45,7 +45,7 @@ func newThicket(t *testing.T, seed uint64) *thicket {
 	q.RefuseLate = rng.IntN(3) == 0
 	k := &thicket{
 		t: t, rng: rng, order: New(Config{Shares: true, Accounts: true, Debit: debit, Queue: q}),
-		now: 1, size: 10, waiting: map[*waiter.Waiter]*branch{},
+		now: 1, size: 10, waiting: map[*waiting.Waiter]*branch{},
 	}
 	if k.huge = debit != DebitGrants && rng.IntN(2) == 0; k.huge {
 		k.size = 1 << 44
@@ -92,7 +92,7 @@ func (k *thicket) ask(tenant int) {
 	}
 	b.Arm(nil)
 	ticket, outcome := k.order.PushCapped(&b.Waiter, c, k.now, &k.wake)
-	if outcome != waiter.Pending {
+	if outcome != waiting.Pending {
 		k.order.DelayOf(c, b.N)
 		return
 	}
@@ -138,7 +138,7 @@ func (k *thicket) serve() {
 	}
 	k.wake.Wake()
 	for w := range k.waiting {
-		if w.Status() != waiter.StatusWaiting {
+		if w.Status() != waiting.StatusWaiting {
 			delete(k.waiting, w)
 		}
 	}

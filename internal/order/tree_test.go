@@ -10,7 +10,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A forest is the model of an Order with a tree of accounts, in lists and exact fractions: each
@@ -431,23 +431,23 @@ func (k *garden) claim(tenant int) (c *Claim, most int64) {
 	}
 }
 
-func (k *garden) ended(wake *waiter.WakeList, asks []*ask, outcome waiter.Outcome) {
+func (k *garden) ended(wake *waiting.WakeList, asks []*ask, outcome waiting.Outcome) {
 	wake.Wake()
 	for _, a := range asks {
-		require.Equal(k.t, waiter.StatusComplete, a.w.Status())
+		require.Equal(k.t, waiting.StatusComplete, a.w.Status())
 		require.Equal(k.t, outcome, a.w.Outcome())
 		k.waiting = slices.DeleteFunc(k.waiting, func(x *ask) bool { return x == a })
 	}
 	for _, a := range k.waiting {
-		require.Equal(k.t, waiter.StatusWaiting, a.w.Status())
+		require.Equal(k.t, waiting.StatusWaiting, a.w.Status())
 	}
 }
 
 func (k *garden) amend(tenant int) {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	c, _ := k.claim(tenant)
 	k.order.Amend(c, &wake)
-	k.ended(&wake, k.model.amend(c, k.clock), waiter.TooLarge)
+	k.ended(&wake, k.model.amend(c, k.clock), waiting.TooLarge)
 }
 
 func (k *garden) ask(tenant int, n int64, news bool) {
@@ -472,19 +472,19 @@ func (k *garden) ask(tenant int, n int64, news bool) {
 		k.amend(tenant)
 	}
 	a.w.Arm(nil)
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	ticket, outcome := k.order.PushCapped(&a.w, c, k.clock, &wake)
 	if !k.model.push(a, c, k.clock) {
-		require.Equal(k.t, waiter.TooLarge, outcome)
+		require.Equal(k.t, waiting.TooLarge, outcome)
 		return
 	}
-	require.Equal(k.t, waiter.Pending, outcome)
+	require.Equal(k.t, waiting.Pending, outcome)
 	a.ticket = ticket
 	k.waiting = append(k.waiting, a)
 }
 
 func (k *garden) serve() {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	for {
 		w, tenant := k.order.PopFit(k.free, k.clock, &wake)
 		a := k.model.pop(k.free, k.clock)
@@ -611,10 +611,10 @@ func (k *garden) run(data []byte) {
 		k.serve()
 		k.check()
 	}
-	var wake waiter.WakeList
-	k.order.Drain(waiter.Closed, &wake)
+	var wake waiting.WakeList
+	k.order.Drain(waiting.Closed, &wake)
 	k.model = newForest(k.model.debit)
-	k.ended(&wake, slices.Clone(k.waiting), waiter.Closed)
+	k.ended(&wake, slices.Clone(k.waiting), waiting.Closed)
 	k.model.mean = k.order.ledger.mean
 	k.check()
 }
@@ -636,7 +636,7 @@ func FuzzTree(f *testing.F) {
 
 // A spot is a request in a tree, whose overtakers are counted at each level.
 type spot struct {
-	w      waiter.Waiter
+	w      waiting.Waiter
 	ticket *Ticket
 	tenant int
 	levels []*passing
@@ -692,9 +692,9 @@ func (b *yard) push(tenant int, n int64) {
 	s := &spot{tenant: tenant}
 	s.w.N = n
 	s.w.Arm(nil)
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	ticket, outcome := b.order.PushCapped(&s.w, b.claim(tenant), 0, &wake)
-	require.Equal(b.t, waiter.Pending, outcome)
+	require.Equal(b.t, waiting.Pending, outcome)
 	s.ticket = ticket
 	for l := ticket.lane; l != nil; l = l.account.parent {
 		p := &passing{
@@ -730,7 +730,7 @@ func (b *yard) mark() {
 	require.Empty(b.t, unsound(b.order))
 }
 
-func (b *yard) find(w *waiter.Waiter) (s *spot) {
+func (b *yard) find(w *waiting.Waiter) (s *spot) {
 	b.waiting = slices.DeleteFunc(b.waiting, func(x *spot) bool {
 		if &x.w == w {
 			s = x
@@ -752,7 +752,7 @@ func (b *yard) pop() {
 	for l := b.order.ledger.next(); l != nil; l = l.account.parent {
 		path[memberOf(l).family] = l
 	}
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	s := b.find(b.order.Pop(0, &wake))
 	for _, other := range append(b.waiting, s) {
 		for _, p := range other.levels {
@@ -870,13 +870,13 @@ func TestACapOfAGroupHoldsUpNobody(t *testing.T) {
 	o := grove(DebitGrants)
 	require.True(t, o.Take(claimOf(1, "a/1", "a"), 1, 0))
 	require.False(t, o.Take(claimOf(1, "a/2", "a"), 1, 0))
-	var wake waiter.WakeList
-	var w [3]waiter.Waiter
+	var wake waiting.WakeList
+	var w [3]waiting.Waiter
 	for i, c := range []*Claim{claimOf(1, "a/2", "a"), claimOf(1, "a"), claimOf(-1, "b/1", "b")} {
 		w[i].N = 1
 		w[i].Arm(nil)
 		_, outcome := o.PushCapped(&w[i], c, 0, &wake)
-		require.Equal(t, waiter.Pending, outcome)
+		require.Equal(t, waiting.Pending, outcome)
 	}
 	got, tenant := o.PopFit(9, 0, &wake)
 	require.Same(t, &w[2], got)
@@ -898,10 +898,10 @@ func TestParentsThatChange(t *testing.T) {
 	moved := claimOf(-1, "user", "b")
 	require.True(t, o.Take(moved, 2, 0))
 	require.False(t, o.Take(moved, 1, 0), "the cap of a")
-	var wake waiter.WakeList
-	w := waiter.Waiter{N: 4}
+	var wake waiting.WakeList
+	w := waiting.Waiter{N: 4}
 	_, outcome := o.PushCapped(&w, moved, 0, &wake)
-	require.Equal(t, waiter.TooLarge, outcome, "it would wait for ever")
+	require.Equal(t, waiting.TooLarge, outcome, "it would wait for ever")
 	require.Nil(t, o.ledger.group("b"))
 	require.True(t, o.Return("user", 3, -1, 0))
 	require.True(t, o.Take(moved, 4, 0))
@@ -938,7 +938,7 @@ func TestNewsOfAPath(t *testing.T) {
 						continue
 					}
 					require.False(t, o.Take(c, 1, 0), "%s, level %d, %t", name, level, again)
-					var wake waiter.WakeList
+					var wake waiting.WakeList
 					o.Amend(c, &wake)
 				}
 				require.True(t, o.Take(c, 1, 0))
@@ -963,8 +963,8 @@ func TestAParentsOwnPermitsCount(t *testing.T) {
 // What is predicted in a tree is what each level leaves: a half of the top, and a third of that.
 func TestPredictionsInATree(t *testing.T) {
 	o := grove(DebitGrants)
-	var wake waiter.WakeList
-	push := func(c *Claim) { o.PushCapped(&waiter.Waiter{N: 1}, c, 0, &wake) }
+	var wake waiting.WakeList
+	push := func(c *Claim) { o.PushCapped(&waiting.Waiter{N: 1}, c, 0, &wake) }
 	push(claimOf(-1, "a/1", "a"))
 	push(claimOf(-1, "a/2", "a"))
 	push(claimOf(-1, "b"))
@@ -1004,9 +1004,9 @@ func TestTreesAllocateNothing(t *testing.T) {
 		claims := []*Claim{
 			claimOf(4, 1, "a", "top"), claimOf(4, 2, "a", "top"), claimOf(4, 3, "b", "top"), claimOf(4, "a", "top"),
 		}
-		waiters := make([]waiter.Waiter, 8)
+		waiters := make([]waiting.Waiter, 8)
 		now := int64(0)
-		var wake waiter.WakeList
+		var wake waiting.WakeList
 		require.Zero(t, testing.AllocsPerRun(100, func() {
 			for i := range waiters {
 				now += int64(i)
@@ -1036,13 +1036,13 @@ func TestTreesAllocateNothing(t *testing.T) {
 func TestACapThatFlapsCostsNoLookAtAll(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	o := grove(DebitGrants)
-	var wake waiter.WakeList
-	waiters := make([]waiter.Waiter, 100)
+	var wake waiting.WakeList
+	waiters := make([]waiting.Waiter, 100)
 	require.True(t, o.Take(claimOf(-1, "holds", "top"), 5, 0))
 	for i := range waiters {
 		waiters[i].N = 1 + int64(i)%2
 		_, outcome := o.PushCapped(&waiters[i], claimOf(-1, i, "top"), 0, &wake)
-		require.Equal(t, waiter.Pending, outcome)
+		require.Equal(t, waiting.Pending, outcome)
 	}
 	claim := claimOf(-1, 0, "top")
 	top := &claim.Path[1].Most

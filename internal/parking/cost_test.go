@@ -11,7 +11,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A bucket has a cache line to itself, and a table of the usual size begins at a page.
@@ -32,10 +32,10 @@ func TestSleepingAllocatesNothing(t *testing.T) {
 	defer cancel()
 	no, yes := func() bool { return false }, func() bool { return true }
 	for name, sleep := range map[string]func() (How, error){
-		"not slept":             func() (How, error) { return table.Sleep(waiter.UntilDone(context.Background()), k, 0, no) },
-		"not slept, context":    func() (How, error) { return table.Sleep(waiter.UntilDone(ctx), k, 0, no) },
-		"not slept, timeout":    func() (How, error) { return table.Sleep(waiter.After(time.Hour), k, 0, no) },
-		"given up at a timeout": func() (How, error) { return table.Sleep(waiter.After(time.Nanosecond), k, 0, yes) },
+		"not slept":             func() (How, error) { return table.Sleep(waiting.UntilDone(context.Background()), k, 0, no) },
+		"not slept, context":    func() (How, error) { return table.Sleep(waiting.UntilDone(ctx), k, 0, no) },
+		"not slept, timeout":    func() (How, error) { return table.Sleep(waiting.After(time.Hour), k, 0, no) },
+		"given up at a timeout": func() (How, error) { return table.Sleep(waiting.After(time.Nanosecond), k, 0, yes) },
 	} {
 		require.Zero(t, locktest.AllocsPerRun(200, func() { _, _ = sleep() }), name)
 	}
@@ -48,7 +48,7 @@ func TestSleepersForgetWhatTheySleptFor(t *testing.T) {
 	func() {
 		lock := new([64]byte)
 		runtime.AddCleanup(lock, func(struct{}) { close(gone) }, struct{}{})
-		_, err := New(1).Sleep(waiter.After(time.Nanosecond), Key{Object: lock}, 0, func() bool { return true })
+		_, err := New(1).Sleep(waiting.After(time.Nanosecond), Key{Object: lock}, 0, func() bool { return true })
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}()
 	runtime.GC() // one leaves the pools as they are, or nearly

@@ -9,7 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/semtest"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // With any context: a sleep ends without an error only if it was woken; a wake for a sleeper that
@@ -22,7 +22,7 @@ func TestModelForeignContexts(t *testing.T) {
 				var changed, woken interleave.Bool // changed: what they sleep for has come
 				still := func() bool { return !changed.Load() }
 				x.Go("sleeper", func() {
-					_, err := table.Sleep(waiter.UntilDone(c), k, 0, still)
+					_, err := table.Sleep(waiting.UntilDone(c), k, 0, still)
 					if err == nil {
 						x.Assert(changed.Load(), "woken without a wake")
 					} else {
@@ -30,7 +30,7 @@ func TestModelForeignContexts(t *testing.T) {
 					}
 				})
 				x.Go("other", func() {
-					_, err := table.Sleep(waiter.UntilDone(context.Background()), k, 0, still)
+					_, err := table.Sleep(waiting.UntilDone(context.Background()), k, 0, still)
 					x.Assert(err == nil && changed.Load(), "woken without a wake: %v", err)
 					woken.Store(true)
 				})

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // No goroutine sleeps for ever, the lock is handed only to a sleeper for that lock, and a wake for
@@ -38,7 +38,7 @@ func TestModelTable(t *testing.T) {
 						if s.gives && i == len(s.failedWakes)-1 {
 							c = ctx
 						}
-						how, err := table.Sleep(waiter.UntilDone(c), k, failedWakes,
+						how, err := table.Sleep(waiting.UntilDone(c), k, failedWakes,
 							func() bool { asleep.Add(1); return true })
 						if how == Handed {
 							handed.Add(1)

@@ -1,8 +1,8 @@
 package parking
 
 import (
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Key names a lock: an object, and which of its parts. Equal keys name the same lock. Hash gives
@@ -39,16 +39,16 @@ type bucket struct {
 
 // A Sleeper is a waiter in a line.
 type Sleeper struct {
-	node       *waiter.Waiter // gets the outcome
-	object     any            // the key's
-	part       int64          // the same
-	bucket     *bucket        // where the line is
-	next, prev *Sleeper       // guarded by the bucket's mu
-	queued     bool           // the same
-	handoff    bool           // so many wakes have failed that a hand-off is due
-	handed     bool           // the lock has been handed over; written before the sleeper is woken
+	node       *waiting.Waiter // gets the outcome
+	object     any             // the key's
+	part       int64           // the same
+	bucket     *bucket         // where the line is
+	next, prev *Sleeper        // guarded by the bucket's mu
+	queued     bool            // the same
+	handoff    bool            // so many wakes have failed that a hand-off is due
+	handed     bool            // the lock has been handed over; written before the sleeper is woken
 
-	parker *waiter.Parker // for waits without a limit, so that they ask one pool, not two; nil at first
+	parker *waiting.Parker // for waits without a limit, so that they ask one pool, not two; nil at first
 }
 
 // A How says how a sleep has ended.
@@ -67,16 +67,16 @@ var sleepers = xsync.Pool{New: func() any { return new(Sleeper) }}
 func GetSleeper() *Sleeper { return sleepers.Get().(*Sleeper) }
 
 // Parker returns a parker for a wait that l may end. Put takes it back.
-func (s *Sleeper) Parker(l waiter.Limit) *waiter.Parker {
+func (s *Sleeper) Parker(l waiting.Limit) *waiting.Parker {
 	if l.MayEnd() {
-		return waiter.GetParker(l)
+		return waiting.GetParker(l)
 	}
 	return s.Kept()
 }
 
 // Kept is Parker for a wait without a limit.
-func (s *Sleeper) Kept() *waiter.Parker {
-	if p := s.parker; p != nil && p.IsCheapest() && !waiter.InBubble() {
+func (s *Sleeper) Kept() *waiting.Parker {
+	if p := s.parker; p != nil && p.IsCheapest() && !waiting.InBubble() {
 		return p
 	}
 	return s.renew()
@@ -85,20 +85,20 @@ func (s *Sleeper) Kept() *waiter.Parker {
 // renew returns a parker for a wait without a limit, and keeps it unless it is that of a bubble.
 //
 //go:noinline
-func (s *Sleeper) renew() *waiter.Parker {
-	if waiter.InBubble() {
-		return waiter.GetParker(waiter.Limit{})
+func (s *Sleeper) renew() *waiting.Parker {
+	if waiting.InBubble() {
+		return waiting.GetParker(waiting.Limit{})
 	}
 	if s.parker != nil {
 		s.parker.Put()
 	}
-	s.parker = waiter.GetParker(waiter.Limit{})
+	s.parker = waiting.GetParker(waiting.Limit{})
 	return s.parker
 }
 
 // Put ends the use of s, which is in no line, and of its parker p. If p has been withdrawn it is
 // nil.
-func (s *Sleeper) Put(p *waiter.Parker) {
+func (s *Sleeper) Put(p *waiting.Parker) {
 	if p != nil && p != s.parker {
 		p.Put()
 	}
@@ -141,7 +141,7 @@ func (t *Table) bucket(k Key) *bucket {
 // wait have failed so far. If l has ended the wait the error is that of l. A wake that came all the
 // same has been passed on, but a lock that was handed over is the sleeper's. A sleeper that is
 // woken asks its context itself. In the steady state Sleep allocates nothing.
-func (t *Table) Sleep(l waiter.Limit, k Key, failedWakes int, still func() bool) (How, error) {
+func (t *Table) Sleep(l waiting.Limit, k Key, failedWakes int, still func() bool) (How, error) {
 	how, ended := t.sleep(l, k, failedWakes, still)
 	if ended {
 		return how, l.Err()
@@ -151,7 +151,7 @@ func (t *Table) Sleep(l waiter.Limit, k Key, failedWakes int, still func() bool)
 
 // sleep is Sleep, but says whether l has ended the wait. It does not ask the context, which might
 // panic: then a lock that was handed over would be lost.
-func (t *Table) sleep(l waiter.Limit, k Key, failedWakes int, still func() bool) (how How, ended bool) {
+func (t *Table) sleep(l waiting.Limit, k Key, failedWakes int, still func() bool) (how How, ended bool) {
 	s := GetSleeper()
 	p := s.Parker(l)
 	if !t.Enter(s, &p.Waiter, k, failedWakes, still) {
@@ -161,20 +161,20 @@ func (t *Table) sleep(l waiter.Limit, k Key, failedWakes int, still func() bool)
 	p.Start(l)
 	p.Sleeper().SleepInline()
 	if !p.Notified(l) {
-		waiter.Leave(p, tableLine{t, s, k.Hash})
+		waiting.Leave(p, tableLine{t, s, k.Hash})
 		return s.end(nil), true
 	}
 	return s.end(p), false
 }
 
-// A tableLine is a sleeper's place in the table as a [waiter.Line].
+// A tableLine is a sleeper's place in the table as a [waiting.Line].
 type tableLine struct {
 	t    *Table
 	s    *Sleeper
 	hash uintptr
 }
 
-func (p tableLine) Unlink(*waiter.Waiter) bool { return p.t.Leave(p.s) }
+func (p tableLine) Unlink(*waiting.Waiter) bool { return p.t.Leave(p.s) }
 
 // GiveBack passes on a wake that came too late, but not a lock that was handed over.
 func (p tableLine) GiveBack(int64) bool {
@@ -187,7 +187,7 @@ func (p tableLine) GiveBack(int64) bool {
 // Enter puts s into the line of k for node, which is armed, unless still returns false. failedWakes
 // is as for Sleep. The caller owns s again when the node has its outcome or Leave has returned
 // true.
-func (t *Table) Enter(s *Sleeper, node *waiter.Waiter, k Key, failedWakes int, still func() bool) bool {
+func (t *Table) Enter(s *Sleeper, node *waiting.Waiter, k Key, failedWakes int, still func() bool) bool {
 	s.handoff, s.handed = failedWakes >= handoffAfter, false
 	l := t.Line(k)
 	defer l.Unlock()
@@ -207,7 +207,7 @@ func (t *Table) Leave(s *Sleeper) bool {
 }
 
 // end returns s to the pool, and p.
-func (s *Sleeper) end(p *waiter.Parker) How {
+func (s *Sleeper) end(p *waiting.Parker) How {
 	how := Woken
 	if s.handed {
 		how = Handed
@@ -219,7 +219,7 @@ func (s *Sleeper) end(p *waiter.Parker) How {
 // Wake wakes the first sleeper of k, if there is one. It hands no lock over.
 func (t *Table) Wake(k Key) {
 	if w := t.Claim(k); w != nil {
-		w.Deliver(waiter.Granted)
+		w.Deliver(waiting.Granted)
 	}
 }
 
@@ -243,13 +243,13 @@ func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	s.handed = hand
 	node := s.node // Read first: once told, the sleeper belongs to its owner again.
 	b.mu.Unlock()
-	node.Deliver(waiter.Granted)
+	node.Deliver(waiting.Granted)
 	return true
 }
 
 // Claim takes the first sleeper of k out of the line and returns its node. The caller delivers to
 // it. It returns nil if there is none.
-func (t *Table) Claim(k Key) *waiter.Waiter {
+func (t *Table) Claim(k Key) *waiting.Waiter {
 	b := t.bucket(k)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -287,7 +287,7 @@ func (l Line) Next(s *Sleeper) *Sleeper { return s.next.orNext(l.object, l.part)
 
 // Insert puts s into the line, at its front or at its end, for node, which is armed. The caller
 // owns s again when the node has its outcome or Remove has returned true.
-func (l Line) Insert(s *Sleeper, node *waiter.Waiter, front bool) {
+func (l Line) Insert(s *Sleeper, node *waiting.Waiter, front bool) {
 	s.node, s.object, s.part, s.bucket = node, l.object, l.part, l.b
 	l.b.insert(s, front)
 }
@@ -300,7 +300,7 @@ func (l Line) Holds(s *Sleeper) bool { return s.queued && s.sleepsFor(l.object, 
 
 // ClaimAndUnlock takes s out of the line, ends the use of l, and returns the node of s. The caller
 // delivers to it.
-func (l Line) ClaimAndUnlock(s *Sleeper) *waiter.Waiter {
+func (l Line) ClaimAndUnlock(s *Sleeper) *waiting.Waiter {
 	l.b.remove(s)
 	node := s.node
 	l.b.mu.Unlock()
@@ -311,14 +311,14 @@ func (l Line) ClaimAndUnlock(s *Sleeper) *waiter.Waiter {
 func (s *Sleeper) key() Key { return Key{Object: s.object, Part: s.part} }
 
 // Node returns the node for which s stands in its line.
-func (s *Sleeper) Node() *waiter.Waiter { return s.node }
+func (s *Sleeper) Node() *waiting.Waiter { return s.node }
 
 // Sequence returns the number of signals so far in k's bucket.
 func (t *Table) Sequence(k Key) int64 { return t.bucket(k).seq.Load() }
 
 // Await sleeps until a signal for k comes or l ends the wait. It does not sleep if the number of
 // signals in k's bucket is not seq.
-func (t *Table) Await(l waiter.Limit, k Key, seq int64) error {
+func (t *Table) Await(l waiting.Limit, k Key, seq int64) error {
 	b := t.bucket(k)
 	_, err := t.Sleep(l, k, 0, func() bool { return b.seq.Load() == seq })
 	return err
@@ -340,13 +340,13 @@ func (t *Table) Announced(k Key) bool { return t.bucket(k).announced.Load() != 0
 func (t *Table) Signal(k Key) {
 	b := t.bucket(k)
 	b.seq.Add(1)
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	b.mu.Lock()
 	for s := b.first; s != nil; {
 		next := s.next
 		if s.sleepsFor(k.Object, k.Part) {
 			b.remove(s)
-			wake.Add(s.node, waiter.Granted)
+			wake.Add(s.node, waiting.Granted)
 		}
 		s = next
 	}
@@ -356,13 +356,13 @@ func (t *Table) Signal(k Key) {
 
 // A Claimed is a node that has been taken out of a line. The caller delivers to it.
 type Claimed struct {
-	Node *waiter.Waiter
+	Node *waiting.Waiter
 	Key  Key
 }
 
 // ClaimAll takes all sleepers out of their lines for which of returns true. It looks at the whole
 // table, so it is for rare events.
-func (t *Table) ClaimAll(of func(Key, *waiter.Waiter) bool) (claimed []Claimed) {
+func (t *Table) ClaimAll(of func(Key, *waiting.Waiter) bool) (claimed []Claimed) {
 	for i := range len(t.buckets) {
 		b := &t.buckets[i]
 		b.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/internal/locktest/require"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func always() bool { return true }
 
 func sleep(ctx context.Context, table *Table, k Key) error {
-	_, err := table.Sleep(waiter.UntilDone(ctx), k, 0, always)
+	_, err := table.Sleep(waiting.UntilDone(ctx), k, 0, always)
 	return err
 }
 
@@ -39,7 +39,7 @@ func TestWakesItsOwn(t *testing.T) {
 		for i := range 10 {
 			keys = append(keys, Key{Object: &objects[i/2], Part: int64(i % 2)})
 			go func() {
-				_, _ = table.Sleep(waiter.UntilDone(context.Background()), keys[i], 0, always)
+				_, _ = table.Sleep(waiting.UntilDone(context.Background()), keys[i], 0, always)
 				woken <- i
 			}()
 			awaitSleeping(t, table, keys[i], 1)
@@ -55,7 +55,7 @@ func TestWakesItsOwn(t *testing.T) {
 
 func TestSleepsOnlyIfStill(t *testing.T) {
 	table, k := New(1), Key{Object: t}
-	how, err := table.Sleep(waiter.UntilDone(context.Background()), k, 0, func() bool { return false })
+	how, err := table.Sleep(waiting.UntilDone(context.Background()), k, 0, func() bool { return false })
 	require.NoError(t, err)
 	require.Equal(t, NotSlept, how)
 	require.Zero(t, table.Sleeping(k))
@@ -91,7 +91,7 @@ func TestVainWakesComeFirst(t *testing.T) {
 	ends := make(chan end, 4)
 	for i, failedWakes := range []int{0, 0, 1, handoffAfter} {
 		go func() {
-			how, _ := table.Sleep(waiter.UntilDone(context.Background()), k, failedWakes, always)
+			how, _ := table.Sleep(waiting.UntilDone(context.Background()), k, failedWakes, always)
 			ends <- end{failedWakes, how}
 		}()
 		awaitSleeping(t, table, k, i+1)
@@ -106,7 +106,7 @@ func TestVainWakesComeFirst(t *testing.T) {
 		require.Equal(t, want, <-ends)
 	}
 	go func() {
-		how, _ := table.Sleep(waiter.UntilDone(context.Background()), k, handoffAfter, always)
+		how, _ := table.Sleep(waiting.UntilDone(context.Background()), k, handoffAfter, always)
 		ends <- end{handoffAfter, how}
 	}()
 	awaitSleeping(t, table, k, 1)
@@ -118,7 +118,7 @@ func TestVainWakesComeFirst(t *testing.T) {
 // A locked line shows only its own sleepers, in order, and its holder decides where each stands.
 func TestLine(t *testing.T) {
 	table, k, other := New(1), Key{Object: new(int)}, Key{Object: new(int)}
-	var nodes [4]waiter.Waiter
+	var nodes [4]waiting.Waiter
 	var s [4]Sleeper
 	require.True(t, table.Enter(&s[3], &nodes[3], other, 0, always))
 	l := table.Line(k)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/farad-go/farad/internal/locktest/require"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -18,7 +19,7 @@ func TestKeptParkerIsInNoPool(t *testing.T) {
 	s := new(Sleeper)
 	p := s.Kept()
 	s.Put(p)
-	other := waiter.GetParker(waiter.Limit{})
+	other := waiting.GetParker(waiting.Limit{})
 	defer other.Put()
 	require.True(t, p != other)
 	require.Same(t, p, s.parker)
@@ -66,7 +67,7 @@ func TestNothingTouchesASleeperThatIsPut(t *testing.T) {
 		all.Go(func() {
 			for range 100 {
 				s := GetSleeper()
-				s.node = new(waiter.Waiter)
+				s.node = new(waiting.Waiter)
 				s.Put(nil)
 				runtime.Gosched()
 			}

@@ -3,8 +3,8 @@ package parking
 import (
 	"context"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // Bits are two bits that make a mutual exclusion lock.
@@ -55,19 +55,19 @@ const (
 
 // Lock locks b after a try has failed, or returns the error of l if that ends the wait before. k is
 // b's key.
-func Lock[B Bits](l waiter.Limit, b B, k Key) error {
+func Lock[B Bits](l waiting.Limit, b B, k Key) error {
 	if err := lock(l, b, k); err != nil {
 		return err
 	}
-	return waiter.KeepUntil(l, held[B]{b, k}, 1)
+	return waiting.KeepUntil(l, held[B]{b, k}, 1)
 }
 
 // Keep is called when b has just been locked. If ctx is done it unlocks b and returns ctx.Err().
 func Keep[B Bits](ctx context.Context, b B, k Key) error {
-	return waiter.Keep(ctx, held[B]{b, k}, 1)
+	return waiting.Keep(ctx, held[B]{b, k}, 1)
 }
 
-// held unlocks a lock, for [waiter.Keep].
+// held unlocks a lock, for [waiting.Keep].
 type held[B Bits] struct {
 	b B
 	k Key
@@ -76,7 +76,7 @@ type held[B Bits] struct {
 func (h held[B]) GiveBack(int64) bool { return Unlock(h.b, h.k) }
 
 // lock is Lock without the look at the context after the grant.
-func lock[B Bits](l waiter.Limit, b B, k Key) error {
+func lock[B Bits](l waiting.Limit, b B, k Key) error {
 	for i := 0; xsync.Spin(i); i++ {
 		if b.Get() == Unlocked && b.Set(Unlocked, Locked) {
 			return nil

@@ -8,8 +8,8 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // released is Bits that are held by a goroutine that lets go when they have been looked at so
@@ -46,7 +46,7 @@ func TestSpinsBeforeItSleeps(t *testing.T) {
 	for looks := 1; looks <= 3; looks++ {
 		r := &released{looks: looks}
 		require.True(t, r.TryLock())
-		require.NoError(t, Lock(waiter.Limit{}, r, Key{Object: r}))
+		require.NoError(t, Lock(waiting.Limit{}, r, Key{Object: r}))
 		require.False(t, r.slept, "released at look %d", looks)
 		require.False(t, r.TryLock())
 	}

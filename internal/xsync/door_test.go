@@ -18,7 +18,7 @@ import (
 // core has the folders and files whose code reaches atomics, mutexes, pools and sleeps through the
 // door only, so that an explorer of interleavings sees every step that matters.
 var core = []string{
-	"waiter", "internal/engine", "internal/parking", "bench/papers/chains", "bench/papers/phased", "bench/papers/innerlocks",
+	"waiter", "internal/waiting", "internal/engine", "internal/parking", "bench/papers/chains", "bench/papers/phased", "bench/papers/innerlocks",
 	"bench/papers/lanes",
 	"sync", "twa", "limit",
 	// The executor's own concurrency; its other files use timers, contexts, coroutines and the
@@ -31,7 +31,7 @@ var core = []string{
 // exceptions lists what else the core may do. An exception that is no longer needed must be
 // removed.
 var exceptions = []exception{
-	{"waiter/limit.go", "chan", "two values to compare with; nothing is ever sent"},
+	{"internal/waiting/limit.go", "chan", "two values to compare with; nothing is ever sent"},
 	{"sync/across.go", `import "sync"`, "what sleeps across the border of a bubble; no scenario has bubbles"},
 	{"sync/across.go", `import "sync/atomic"`, "the same"},
 	{"sync/across.go", "chan", "the same"},
@@ -41,7 +41,7 @@ var exceptions = []exception{
 	{"sync/across.go", "close", "the same"},
 	{"sync/bubble.go", `import "sync"`, "the same"},
 	{"sync/bubble_group.go", `import "sync"`, "the same"},
-	{"waiter/context.go", "context.AfterFunc", "how a real context tells its watch; models have a twin of the file"},
+	{"internal/waiting/context.go", "context.AfterFunc", "how a real context tells its watch; models have a twin of the file"},
 	{"bench/papers/lanes/lock.go", `import "sync"`, "Locker, the interface"},
 	{"sync/mutex/packed.go", `import "sync"`, "Locker, the interface"},
 	{"sync/rwlock/rwlock.go", `import "sync"`, "Locker, the interface"},
@@ -57,7 +57,7 @@ var exceptions = []exception{
 	},
 	{"runtime/panics.go", "select", "the same: until the program has ended"},
 	{"limit/grpclimit/client.go", `import "sync/atomic"`, "a module of its own, without a scenario; it has no insides of this one"},
-	{"waiter/context.go", "runtime.AddCleanup", "the same for a context that is dropped"},
+	{"internal/waiting/context.go", "runtime.AddCleanup", "the same for a context that is dropped"},
 }
 
 type exception struct{ file, what, why string }

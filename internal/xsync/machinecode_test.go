@@ -182,7 +182,7 @@ func differing(a, b map[string]string) []string {
 // instruction.
 func TestCoreCallsNoAtomics(t *testing.T) {
 	call := regexp.MustCompile(`CALL\tsync/atomic\.\(\*(Bool|Int64|Uint32|Uintptr)\)\.\w+`)
-	for pkg, out := range compile(t, "", "./waiter", "./internal/engine", "./sync/semaphore") {
+	for pkg, out := range compile(t, "", "./internal/waiting", "./internal/engine", "./sync/semaphore") {
 		require.Contains(t, out, " STEXT ", pkg)
 		require.Empty(require.GoOn(t), call.FindAllString(out, -1), pkg)
 	}

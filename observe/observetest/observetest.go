@@ -18,8 +18,8 @@ import (
 
 	"github.com/farad-go/farad/internal/observed/agents"
 	"github.com/farad-go/farad/internal/observed/records"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/observe"
-	"github.com/farad-go/farad/waiter"
 )
 
 // The parts of a run that only the tests of this package change.
@@ -126,7 +126,7 @@ func (w *watch) start() error {
 			w.add(inverted(&s))
 		}
 	})
-	if d, err := time.ParseDuration(flagged("test.timeout")); err == nil && d > 0 && !waiter.InBubble() {
+	if d, err := time.ParseDuration(flagged("test.timeout")); err == nil && d > 0 && !waiting.InBubble() {
 		time.AfterFunc(time.Until(began.Add(d-min(margin, d/2))), lastLook)
 	}
 	return w.reasons.err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/panjf2000/ants/v2"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -98,13 +99,13 @@ func (j *Job) Done() <-chan struct{} {
 }
 
 // Poll reports whether the job has ended. If not, the end wakes w, which may be nil. It replaces
-// the waker of the last Poll; a [waiter.Owner] is notified of that.
+// the waker of the last Poll; a [waiting.Owner] is notified of that.
 func (j *Job) Poll(w waiter.Waker) bool {
 	j.made()
 	j.p.mu.Lock()
 	last := j.waker
 	j.p.mu.Unlock()
-	if o, ok := last.(waiter.Owner); ok {
+	if o, ok := last.(waiting.Owner); ok {
 		o.Displaced(w)
 	}
 	j.p.mu.Lock()

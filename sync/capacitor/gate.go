@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/twa"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Gate is a capacitor: it lets arrivals through in platoons of B. The first B pass. Then the gate
@@ -113,7 +113,7 @@ func (g *Gate) Arrive(ctx context.Context) error {
 		}
 		return nil
 	}
-	return g.permits().Acquire(waiter.UntilDone(ctx), 1, engine.AtBack)
+	return g.permits().Acquire(waiting.UntilDone(ctx), 1, engine.AtBack)
 }
 
 // ArriveTimeout is Arrive with a context that ends d from now, whose error is
@@ -127,7 +127,7 @@ func (g *Gate) ArriveTimeout(d time.Duration) error {
 	case g.permits().TryAcquire(1):
 		return nil
 	}
-	return g.permits().Acquire(waiter.After(d), 1, engine.AtBack)
+	return g.permits().Acquire(waiting.After(d), 1, engine.AtBack)
 }
 
 // TryArrive passes the gate if it is open, and reports whether it did.

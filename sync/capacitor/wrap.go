@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Wrapped is a lock of type L behind a [Gate]. No more than a platoon of goroutines wait for L at
@@ -237,7 +237,7 @@ func (w *Wrapped[L]) lockInner(ctx context.Context) error {
 // tryUntil locks the inner lock by its TryLock, unless ctx is done first. It asks whenever a
 // goroutine has unlocked it.
 func (w *Wrapped[L]) tryUntil(ctx context.Context) error {
-	until := waiter.UntilDone(ctx)
+	until := waiting.UntilDone(ctx)
 	w.trying.Add(1)
 	defer w.trying.Add(-1)
 	t, k := parking.Default(), w.key()
@@ -254,9 +254,9 @@ func (w *Wrapped[L]) tryUntil(ctx context.Context) error {
 
 // keep is for w, which has just been locked. It returns nil, or, if ctx has ended, perhaps before,
 // unlocks w.
-func (w *Wrapped[L]) keep(ctx context.Context) error { return waiter.Keep(ctx, taken[L]{w}, 1) }
+func (w *Wrapped[L]) keep(ctx context.Context) error { return waiting.Keep(ctx, taken[L]{w}, 1) }
 
-// taken unlocks a lock that was taken, for [waiter.Keep].
+// taken unlocks a lock that was taken, for [waiting.Keep].
 type taken[L sync.Locker] struct{ w *Wrapped[L] }
 
 func (t taken[L]) GiveBack(int64) bool {

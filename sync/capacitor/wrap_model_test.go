@@ -12,9 +12,9 @@ import (
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/twa"
-	"github.com/farad-go/farad/waiter"
 )
 
 // Gates on both semaphores: never more than a platoon inside, no goroutine waits for ever, and
@@ -303,12 +303,12 @@ func TestModelNoneGoesPastTheLine(t *testing.T) {
 		w := Wrap(new(mutex.Word), 1, WhenContended())
 		x.Name("w", w)
 		x.Assert(w.gate.TryArrive(), "closed")
-		p := waiter.GetParker(waiter.Limit{})
+		p := waiting.GetParker(waiting.Limit{})
 		p.N = 1
 		o := w.gate.permits().Enqueue(&p.Waiter, engine.AtBack)
 		var in interleave.Bool
 		x.Go("in line", func() {
-			x.Assert(w.gate.permits().Await(waiter.Limit{}, p, o) == nil, "not admitted")
+			x.Assert(w.gate.permits().Await(waiting.Limit{}, p, o) == nil, "not admitted")
 			w.inner.Lock()
 			w.passed = true
 			in.Store(true)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/farad-go/farad/internal/observed"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // Several keys are entered at one instant: with the shards of all of them locked. So of two calls
@@ -24,9 +24,9 @@ type batch[K comparable] struct {
 type member[K comparable] struct {
 	request[K]
 
-	busy bool           // the permits were not free when the call looked last
-	left bool           // the wait has ended without the permits
-	p    *waiter.Parker // waits, or is to wait, for this key; nil: there is no need
+	busy bool            // the permits were not free when the call looked last
+	left bool            // the wait has ended without the permits
+	p    *waiting.Parker // waits, or is to wait, for this key; nil: there is no need
 }
 
 // largeBatch is how many keys a batch may have that is kept for reuse.
@@ -104,9 +104,9 @@ func (t *table[K]) acquireAll(ctx context.Context, keys []K, n, most int64) erro
 // acquire is acquireAll for what b asks for. It has all of it or nothing, even if ctx panics.
 func (b *batch[K]) acquire(ctx context.Context) (err error) {
 	atOnce := b.enter()
-	var l waiter.Limit
+	var l waiting.Limit
 	if !atOnce {
-		l = waiter.UntilDone(ctx)
+		l = waiting.UntilDone(ctx)
 		for ok := false; !ok; ok = b.enter() { // Each turn is for a key that was found busy the first time.
 			b.prepare(l)
 		}
@@ -133,10 +133,10 @@ func (b *batch[K]) acquire(ctx context.Context) (err error) {
 }
 
 // prepare gets parkers for the keys that were busy.
-func (b *batch[K]) prepare(l waiter.Limit) {
+func (b *batch[K]) prepare(l waiting.Limit) {
 	for i := range len(b.requests) {
 		if m := &b.requests[i]; m.busy && m.p == nil {
-			m.p = waiter.GetParker(l)
+			m.p = waiting.GetParker(l)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (b *batch[K]) dropIdle() {
 
 // wait waits for all of b, which has entered its lines. They are granted in any order, so it does
 // not matter for which key the goroutine sleeps first.
-func (b *batch[K]) wait(l waiter.Limit) error {
+func (b *batch[K]) wait(l waiting.Limit) error {
 	for i := range len(b.requests) {
 		m := &b.requests[i]
 		if m.p == nil {
@@ -198,20 +198,20 @@ func (b *batch[K]) wait(l waiter.Limit) error {
 }
 
 // sleep waits for one of the keys.
-func (b *batch[K]) sleep(m *member[K], l waiter.Limit) error {
+func (b *batch[K]) sleep(m *member[K], l waiting.Limit) error {
 	if h := &m.t.hub; h.mayBeObserved() {
 		var q observed.Request
 		to := h.record()
 		b.describe(&q, to, m)
-		return h.await(to, q, l, func(waiter.Limit) error { return m.sleep(l) })
+		return h.await(to, q, l, func(waiting.Limit) error { return m.sleep(l) })
 	}
 	return m.sleep(l)
 }
 
 // sleep waits for m, whether or not the lock is observed. Its parker was got for l.
-func (m *member[K]) sleep(l waiter.Limit) error {
+func (m *member[K]) sleep(l waiting.Limit) error {
 	m.left = true // if Wait panics, it has left the line all the same
-	_, err := waiter.Wait(m.p, l, m.request)
+	_, err := waiting.Wait(m.p, l, m.request)
 	m.left = err != nil
 	return err
 }
@@ -222,9 +222,9 @@ func (b *batch[K]) giveUp() {
 		switch m := &b.requests[i]; {
 		case m.left:
 		case m.p != nil:
-			waiter.Leave(m.p, m.request)
+			waiting.Leave(m.p, m.request)
 		default:
-			waiter.GiveBack(m.request, m.n)
+			waiting.GiveBack(m.request, m.n)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func (b *batch[K]) giveUp() {
 // does nothing, and returns the key and false.
 func (t *table[K]) releaseAll(keys []K, n, most int64) (notHeld K, ok bool) {
 	b := t.batchOf(keys, n, most)
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	if t.hub.observed.Load() {
 		if notHeld, ok = b.check(); !ok { // What changes nothing is not recorded.
 			t.endBatch(b)
@@ -265,7 +265,7 @@ func (b *batch[K]) checkLocked() (notHeld K, ok bool) {
 }
 
 // leave is releaseAll; the caller wakes those that get the permits.
-func (b *batch[K]) leave(wake *waiter.WakeList) (notHeld K, ok bool) {
+func (b *batch[K]) leave(wake *waiting.WakeList) (notHeld K, ok bool) {
 	b.lock()
 	defer b.unlock()
 	if notHeld, ok = b.checkLocked(); !ok {

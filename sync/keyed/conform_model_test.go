@@ -16,7 +16,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/require"
 	proof "github.com/farad-go/farad/internal/proof/table"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // The tie between this package and its table in internal/proof: one call, from every state that the
@@ -86,7 +86,7 @@ type keyedRun struct {
 	size    int64 // of the code
 	large   bool  // a hash table is made as large as it may be
 	roomy   bool  // with as much room for segments
-	ps      [nodes]*waiter.Parker
+	ps      [nodes]*waiting.Parker
 	ctx     *interleave.Context
 	over    bool
 
@@ -113,14 +113,14 @@ func (c *keyedRun) most(n int) int64 {
 	return c.size
 }
 
-func (c *keyedRun) until() waiter.Limit {
+func (c *keyedRun) until() waiting.Limit {
 	switch c.call.limit {
 	case byContext:
-		return waiter.UntilDone(c.ctx)
+		return waiting.UntilDone(c.ctx)
 	case byTime:
-		return waiter.After(time.Second)
+		return waiting.After(time.Second)
 	}
-	return waiter.Limit{}
+	return waiting.Limit{}
 }
 
 func (c *keyedRun) request() request[int] {
@@ -210,7 +210,7 @@ func (k *keyedTie) calls(s *proof.State) (calls []operation) {
 			rest := of
 			rest.name, rest.place, rest.limit = "the rest of a wait", proof.KeySleep, limit
 			rest.run = func(c *keyedRun) int {
-				_, err := waiter.Wait(c.ps[x], c.until(), c.request())
+				_, err := waiting.Wait(c.ps[x], c.until(), c.request())
 				if err == nil {
 					c.ps[x].Put()
 				}
@@ -221,7 +221,7 @@ func (k *keyedTie) calls(s *proof.State) (calls []operation) {
 		leave := of
 		leave.name, leave.place = "Leave", proof.KeyLeave
 		leave.run = func(c *keyedRun) int {
-			waiter.Leave(c.ps[x], c.request())
+			waiting.Leave(c.ps[x], c.request())
 			return 0
 		}
 		calls = append(calls, leave)
@@ -326,7 +326,7 @@ func (c *keyedRun) put(s *proof.State) {
 			continue
 		}
 		if told := s.GetAt(c.Told, x) == 1; told && p.Sleeper().Pending() == 0 {
-			p.Deliver(waiter.Granted)
+			p.Deliver(waiting.Granted)
 		} else if !told && p.Sleeper().Pending() != 0 {
 			p.Sleeper().Sleep()
 		}
@@ -516,8 +516,8 @@ func (c *keyedRun) findMine() {
 	for i := range c.s.more.n {
 		for e := *c.s.more.at(i); e != nil; e = e.next {
 			w := e.line.Back()
-			if w != nil && !slices.ContainsFunc(c.ps[:others], func(p *waiter.Parker) bool { return w == &p.Waiter }) {
-				c.ps[mine] = (*waiter.Parker)(unsafe.Pointer(w)) // its first field
+			if w != nil && !slices.ContainsFunc(c.ps[:others], func(p *waiting.Parker) bool { return w == &p.Waiter }) {
+				c.ps[mine] = (*waiting.Parker)(unsafe.Pointer(w)) // its first field
 			}
 		}
 	}
@@ -727,7 +727,7 @@ func (c *keyedRun) run(s proof.State) {
 		c.ctx = x.NewContext()
 		for i := range c.ps {
 			if i != mine || c.call.own != mine {
-				c.ps[i] = waiter.GetParker(c.until())
+				c.ps[i] = waiting.GetParker(c.until())
 			}
 		}
 		if c.over = c.call.ended; c.over {

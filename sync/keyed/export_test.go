@@ -5,7 +5,7 @@ import (
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/text"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // Held returns how many permits of k are held.
@@ -99,7 +99,7 @@ func (m *Mutex[K]) RecordLate(k K, waits bool, meanwhile func()) {
 	r.describe(&q, to)
 	meanwhile()
 	if waits {
-		_ = t.hub.await(to, q, waiter.Limit{}, func(waiter.Limit) error { return nil })
+		_ = t.hub.await(to, q, waiting.Limit{}, func(waiting.Limit) error { return nil })
 	} else {
 		to.Tried(q, true)
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A lines has a semaphore for each key, all of the same size: permits that are held, and a line of
@@ -93,7 +93,7 @@ func (l *lines[K]) acquire(size int64, k K, n, most int64) {
 		s.held, s.hash, s.key = n, hash, k
 		s.mu.Unlock()
 	} else if !s.trySlow(hash, k, n, most) {
-		_ = t.request(hash, k, n, most).wait(waiter.Limit{})
+		_ = t.request(hash, k, n, most).wait(waiting.Limit{})
 		return
 	}
 	if t.hub.observed.Load() {
@@ -108,11 +108,11 @@ func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error
 		return err
 	}
 	if !t.try(hash, k, n, most) {
-		return t.request(hash, k, n, most).wait(waiter.UntilDone(ctx))
+		return t.request(hash, k, n, most).wait(waiting.UntilDone(ctx))
 	}
 	var err error
 	if xsync.MayPanic(ctx) || ctx.Err() != nil {
-		err = waiter.Keep(ctx, t.request(hash, k, n, most), n)
+		err = waiting.Keep(ctx, t.request(hash, k, n, most), n)
 	}
 	switch {
 	case !t.hub.observed.Load():
@@ -131,7 +131,7 @@ func (t *table[K]) acquireTimeout(d time.Duration, k K, n, most int64) bool {
 		return false
 	}
 	if !t.try(hash, k, n, most) {
-		return t.request(hash, k, n, most).wait(waiter.After(d)) == nil
+		return t.request(hash, k, n, most).wait(waiting.After(d)) == nil
 	}
 	if t.hub.observed.Load() {
 		t.recordTried(hash, k, n, most, true)
@@ -197,7 +197,7 @@ func (l *lines[K]) release(size int64, k K, n, most int64) bool {
 //
 //go:noinline
 func (s *shard[K]) giveSlow(hash uint64, k K, n, most, size int64) bool {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	s.open()
 	at := s.find(hash, k)
 	ok := (*at).holds(n, most)
@@ -209,7 +209,7 @@ func (s *shard[K]) giveSlow(hash uint64, k K, n, most, size int64) bool {
 	return ok
 }
 
-// A request is for n permits of a key. It is the [waiter.Line] of its waiter. It is
+// A request is for n permits of a key. It is the [waiting.Line] of its waiter. It is
 // passed by its value, because what is called by way of an interface would escape to the heap.
 type request[K comparable] struct {
 	t       *table[K]
@@ -225,7 +225,7 @@ func (t *table[K]) request(hash uint64, k K, n, most int64) request[K] {
 // wait is the second half of an acquire, after a try has failed.
 //
 //go:noinline
-func (r request[K]) wait(l waiter.Limit) error {
+func (r request[K]) wait(l waiting.Limit) error {
 	if h := &r.t.hub; h.mayBeObserved() {
 		var q observed.Request
 		to := h.record()
@@ -236,19 +236,19 @@ func (r request[K]) wait(l waiter.Limit) error {
 }
 
 // sleep is wait, whether or not the lock is observed.
-func (r request[K]) sleep(l waiter.Limit) error {
+func (r request[K]) sleep(l waiting.Limit) error {
 	if r.spin() {
-		return waiter.KeepUntil(l, r, r.n)
+		return waiting.KeepUntil(l, r, r.n)
 	}
 	if l = l.Fixed(); r.behindReaders() {
 		xsync.StepBack()
 	}
-	p := waiter.GetParker(l)
+	p := waiting.GetParker(l)
 	if r.enter(p) {
 		p.Put()
-		return waiter.KeepUntil(l, r, r.n)
+		return waiting.KeepUntil(l, r, r.n)
 	}
-	_, err := waiter.Wait(p, l, r)
+	_, err := waiting.Wait(p, l, r)
 	if err == nil {
 		p.Put()
 	}
@@ -285,7 +285,7 @@ func (r request[K]) behindReaders() bool {
 }
 
 // enter takes the permits, or queues p and returns false.
-func (r request[K]) enter(p *waiter.Parker) bool {
+func (r request[K]) enter(p *waiting.Parker) bool {
 	s := r.shard()
 	s.mu.Lock()
 	s.open()
@@ -299,9 +299,9 @@ func (r request[K]) enter(p *waiter.Parker) bool {
 
 func (r request[K]) shard() *shard[K] { return r.t.shard(r.hash) }
 
-// Unlink implements [waiter.Line].
-func (r request[K]) Unlink(w *waiter.Waiter) bool {
-	var wake waiter.WakeList
+// Unlink implements [waiting.Line].
+func (r request[K]) Unlink(w *waiting.Waiter) bool {
+	var wake waiting.WakeList
 	s := r.shard()
 	s.mu.Lock()
 	e := *s.find(r.hash, r.key) // The table is there: w has been in it.
@@ -315,7 +315,7 @@ func (r request[K]) Unlink(w *waiter.Waiter) bool {
 	return ok
 }
 
-// GiveBack implements [waiter.Line].
+// GiveBack implements [waiting.Line].
 func (r request[K]) GiveBack(n int64) bool {
 	s := r.shard()
 	s.mu.Lock()
@@ -343,7 +343,7 @@ func (s *shard[K]) take(hash uint64, k K, n, most int64) bool {
 }
 
 // queue has p wait for n permits, which do not fit.
-func (e *entry[K]) queue(p *waiter.Parker, n int64) {
+func (e *entry[K]) queue(p *waiting.Parker, n int64) {
 	p.N = n
 	e.line.PushBack(&p.Waiter)
 }
@@ -352,7 +352,7 @@ func (e *entry[K]) queue(p *waiter.Parker, n int64) {
 func (e *entry[K]) holds(n, most int64) bool { return e != nil && n <= e.held && e.held <= most }
 
 // give gives back n permits, which are held. find has returned at.
-func (s *shard[K]) give(at **entry[K], n, size int64, wake *waiter.WakeList) {
+func (s *shard[K]) give(at **entry[K], n, size int64, wake *waiting.WakeList) {
 	e := *at
 	e.held -= n
 	e.serve(size, wake)
@@ -362,11 +362,11 @@ func (s *shard[K]) give(at **entry[K], n, size int64, wake *waiter.WakeList) {
 }
 
 // serve grants the oldest requests, as far as the permits suffice.
-func (e *entry[K]) serve(size int64, wake *waiter.WakeList) {
+func (e *entry[K]) serve(size int64, wake *waiting.WakeList) {
 	for w := e.line.Front(); w != nil && w.N <= size-e.held; w = e.line.Front() {
 		e.line.PopFront()
 		e.held += w.N
-		wake.Add(w, waiter.Granted)
+		wake.Add(w, waiting.Granted)
 	}
 }
 

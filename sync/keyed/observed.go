@@ -3,8 +3,8 @@ package keyed
 import (
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/text"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A lock of this package is observed as a whole: it has one record, whose holds and waits say the
@@ -121,7 +121,7 @@ func (h *hub) record() observed.Record {
 
 // await records a wait, and counts it.
 func (h *hub) await(
-	r observed.Record, q observed.Request, l waiter.Limit, acquire func(waiter.Limit) error,
+	r observed.Record, q observed.Request, l waiting.Limit, acquire func(waiting.Limit) error,
 ) error {
 	h.waiting.Add(1)
 	defer h.waiting.Add(-1)

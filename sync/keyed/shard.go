@@ -3,8 +3,8 @@ package keyed
 import (
 	"math/bits"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A shard is a part of the keys. All of it is guarded by mu.
@@ -62,7 +62,7 @@ type entry[K comparable] struct {
 	next *entry[K] // in the bucket, or in the free list
 	hash uint64
 	held int64 // permits; of a free entry: the length of the free list that begins with it
-	line waiter.Queue
+	line waiting.Queue
 	key  K
 }
 

@@ -2,6 +2,7 @@ package mutex
 
 import (
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -12,13 +13,13 @@ func (m *Mutex) Bind(f *waiter.Future) {
 	if m == nil {
 		panic("mutex: future of a nil mutex")
 	}
-	waiter.Bind(f, (*request)(m), 1)
+	waiting.Bind((*waiting.Future)(f), (*request)(m), 1)
 }
 
-// A request is the mutex as the [waiter.Request] of its futures.
+// A request is the mutex as the [waiting.Request] of its futures.
 type request Mutex
 
-func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (r *request) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	m := (*Mutex)(r)
 	if m.mayBeObserved() {
 		return observed.StartFuture(m.record(), requested, m.permits(), w, waker)
@@ -26,11 +27,11 @@ func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	return m.permits().Start(w, waker)
 }
 
-func (r *request) Unlink(w *waiter.Waiter) bool { return (*Mutex)(r).permits().Unlink(w) }
+func (r *request) Unlink(w *waiting.Waiter) bool { return (*Mutex)(r).permits().Unlink(w) }
 
 func (r *request) GiveBack(n int64) bool { return (*Mutex)(r).permits().GiveBack(n) }
 
-// Recorder implements [waiter.Recorded].
-func (r *request) Recorder() waiter.Recorder {
+// Recorder implements [waiting.Recorded].
+func (r *request) Recorder() waiting.Recorder {
 	return observed.Recorder((*Mutex)(r), r.e.IsObserved())
 }

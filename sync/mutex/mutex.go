@@ -6,8 +6,8 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Mutex is a mutual exclusion lock. The zero Mutex is unlocked. It must not be copied after first
@@ -41,8 +41,8 @@ func (m *Mutex) lockSlow() {
 			return
 		}
 		if !r.Skips() {
-			wait := func(l waiter.Limit) error { return m.permits().Wait(l, 1) }
-			_ = observed.Await(r, requested, waiter.Limit{}, wait)
+			wait := func(l waiting.Limit) error { return m.permits().Wait(l, 1) }
+			_ = observed.Await(r, requested, waiting.Limit{}, wait)
 			return
 		}
 	}
@@ -98,7 +98,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if m.mayBeObserved() {
 		return m.lockObserved(ctx, 0)
 	}
-	l := waiter.UntilDone(ctx)
+	l := waiting.UntilDone(ctx)
 	p, err := m.permits().BeginUntil(l, 1)
 	if p == nil {
 		return err
@@ -119,7 +119,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if m.mayBeObserved() {
 		return m.lockObserved(context.Background(), d) == nil
 	}
-	l := waiter.After(d)
+	l := waiting.After(d)
 	p, err := m.permits().BeginUntil(l, 1)
 	if p == nil {
 		return err == nil

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/observed"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // requested is what a caller asks for, and returns.
@@ -45,7 +45,7 @@ func (m *Mutex) lockObserved(ctx context.Context, d time.Duration) error {
 	if p.TryObserved(1) {
 		return r.AtOnce(requested, p.Keep(ctx, 1))
 	}
-	return observed.Await(r, requested, waiter.Until(ctx, d), func(l waiter.Limit) error { return p.Wait(l, 1) })
+	return observed.Await(r, requested, waiting.Until(ctx, d), func(l waiting.Limit) error { return p.Wait(l, 1) })
 }
 
 // tryLockSlow is TryLock when the fast path has failed, because m is locked or observed, or was.

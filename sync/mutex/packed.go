@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Packed is an array of n mutual exclusion locks in 2n bits: ten thousand locks take 2.5 kB. The
@@ -58,7 +58,7 @@ func (p Packed) Lock(i int) {
 
 func (b packedBits) lockSlow() {
 	if !b.Set(parking.Unlocked, parking.Locked) {
-		_ = parking.Lock(waiter.Limit{}, b, b.key())
+		_ = parking.Lock(waiting.Limit{}, b, b.key())
 	}
 }
 
@@ -72,7 +72,7 @@ func (p Packed) LockContext(ctx context.Context, i int) error {
 		return err
 	}
 	if !b.tryLock() {
-		return parking.Lock(waiter.UntilDone(ctx), b, b.key())
+		return parking.Lock(waiting.UntilDone(ctx), b, b.key())
 	}
 	if xsync.MayPanic(ctx) || ctx.Err() != nil {
 		return parking.Keep(ctx, b, b.key())
@@ -84,7 +84,7 @@ func (p Packed) LockContext(ctx context.Context, i int) error {
 // If d <= 0 it never is; TryLock locks without waiting. It panics if there is no lock i.
 func (p Packed) LockTimeout(d time.Duration, i int) bool {
 	b := p.at(i)
-	return d > 0 && (b.tryLock() || parking.Lock(waiter.After(d), b, b.key()) == nil)
+	return d > 0 && (b.tryLock() || parking.Lock(waiting.After(d), b, b.key()) == nil)
 }
 
 // Unlock unlocks lock i and wakes a waiter, if there is one. If lock i is not locked Unlock panics

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Pointer is a pointer to a T with a mutual exclusion lock in its two low bits. It gives a
@@ -54,7 +54,7 @@ func (p *Pointer[T]) Store(v *T) {
 // Lock locks p. If p is locked the caller waits.
 func (p *Pointer[T]) Lock() {
 	if !p.b.Set(parking.Unlocked, parking.Locked) {
-		_ = parking.Lock(waiter.Limit{}, &p.b, p.b.key())
+		_ = parking.Lock(waiting.Limit{}, &p.b, p.b.key())
 	}
 }
 
@@ -71,7 +71,7 @@ func (p *Pointer[T]) LockContext(ctx context.Context) error {
 		return err
 	}
 	if !p.TryLock() {
-		return parking.Lock(waiter.UntilDone(ctx), &p.b, p.b.key())
+		return parking.Lock(waiting.UntilDone(ctx), &p.b, p.b.key())
 	}
 	if xsync.MayPanic(ctx) || ctx.Err() != nil {
 		return parking.Keep(ctx, &p.b, p.b.key())
@@ -82,7 +82,7 @@ func (p *Pointer[T]) LockContext(ctx context.Context) error {
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
 // If d <= 0 it never is; TryLock locks without waiting.
 func (p *Pointer[T]) LockTimeout(d time.Duration) bool {
-	return d > 0 && (p.TryLock() || parking.Lock(waiter.After(d), &p.b, p.b.key()) == nil)
+	return d > 0 && (p.TryLock() || parking.Lock(waiting.After(d), &p.b, p.b.key()) == nil)
 }
 
 // Unlock unlocks p and wakes a waiter, if there is one. If p is not locked Unlock panics and does

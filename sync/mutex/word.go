@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Word is a mutual exclusion lock of four bytes, for programs that have very many locks. The zero
@@ -37,7 +37,7 @@ func (m *Word) Lock() {
 }
 
 //go:noinline
-func (m *Word) lockSlow() { _ = parking.Lock(waiter.Limit{}, &m.w, m.w.Key()) }
+func (m *Word) lockSlow() { _ = parking.Lock(waiting.Limit{}, &m.w, m.w.Key()) }
 
 // TryLock locks m if it is unlocked, and reports whether it did.
 func (m *Word) TryLock() bool { return m.w.TryLock() }
@@ -52,7 +52,7 @@ func (m *Word) LockContext(ctx context.Context) error {
 		return err
 	}
 	if !m.w.TryLock() {
-		return parking.Lock(waiter.UntilDone(ctx), &m.w, m.w.Key())
+		return parking.Lock(waiting.UntilDone(ctx), &m.w, m.w.Key())
 	}
 	if xsync.MayPanic(ctx) || ctx.Err() != nil {
 		return parking.Keep(ctx, &m.w, m.w.Key())
@@ -63,7 +63,7 @@ func (m *Word) LockContext(ctx context.Context) error {
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
 // If d <= 0 it never is; TryLock locks without waiting.
 func (m *Word) LockTimeout(d time.Duration) bool {
-	return d > 0 && (m.w.TryLock() || parking.Lock(waiter.After(d), &m.w, m.w.Key()) == nil)
+	return d > 0 && (m.w.TryLock() || parking.Lock(waiting.After(d), &m.w, m.w.Key()) == nil)
 }
 
 // Unlock unlocks m and wakes a waiter, if there is one. If m is not locked Unlock panics and does

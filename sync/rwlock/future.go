@@ -3,6 +3,7 @@ package rwlock
 import (
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -22,13 +23,13 @@ func (l *RWLock) bind(f *waiter.Future, n int64) {
 	if l == nil {
 		panic("rwlock: future of a nil lock")
 	}
-	waiter.Bind(f, (*request)(l), n)
+	waiting.Bind((*waiting.Future)(f), (*request)(l), n)
 }
 
-// A request is the lock as the [waiter.Request] of its futures.
+// A request is the lock as the [waiting.Request] of its futures.
 type request RWLock
 
-func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (r *request) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	l := (*RWLock)(r)
 	if l.mayBeObserved() {
 		q := requested(w.N)
@@ -37,11 +38,11 @@ func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	return r.e.Start(w, waker)
 }
 
-func (r *request) Unlink(w *waiter.Waiter) bool { return r.e.Unlink(w) }
+func (r *request) Unlink(w *waiting.Waiter) bool { return r.e.Unlink(w) }
 
 func (r *request) GiveBack(n int64) bool { return r.e.GiveBack(n) }
 
-// Recorder implements [waiter.Recorded].
-func (r *request) Recorder() waiter.Recorder {
+// Recorder implements [waiting.Recorded].
+func (r *request) Recorder() waiting.Recorder {
 	return observed.Recorder((*RWLock)(r), r.e.IsObserved())
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/observed"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // To the record the permits of the engine are the permits of the lock: a reader holds one, a writer
@@ -44,7 +44,7 @@ func (l *RWLock) acquire(ctx context.Context, d time.Duration, n int64, at engin
 	if l.mayBeObserved() {
 		return l.acquireObserved(ctx, d, n, at)
 	}
-	return l.e.Acquire(waiter.Until(ctx, d), n, at)
+	return l.e.Acquire(waiting.Until(ctx, d), n, at)
 }
 
 //go:noinline
@@ -53,8 +53,8 @@ func (l *RWLock) acquireObserved(ctx context.Context, d time.Duration, n int64, 
 	if l.try(n) {
 		return r.AtOnce(q, l.e.Keep(ctx, n))
 	}
-	acquire := func(until waiter.Limit) error { return l.e.Acquire(until, n, at) }
-	return observed.Await(r, q, waiter.Until(ctx, d), acquire)
+	acquire := func(until waiting.Limit) error { return l.e.Acquire(until, n, at) }
+	return observed.Await(r, q, waiting.Until(ctx, d), acquire)
 }
 
 // try takes n permits whether l is observed or not, if no request waits.

@@ -8,6 +8,7 @@ import (
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/text"
 	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -192,7 +193,7 @@ func (a *accounts) nowLocked() int64 {
 
 // A grant is a request that has got its permits, and does not know it yet.
 type grant struct {
-	w      *waiter.Waiter
+	w      *waiting.Waiter
 	tenant any
 	n      int64
 }
@@ -202,12 +203,12 @@ type grant struct {
 type grants struct {
 	list  [4]grant
 	n     int
-	ended waiter.WakeList
+	ended waiting.WakeList
 }
 
 // serveLocked grants requests as far as the permits and g suffice. It reports whether own is one of
 // them, which it does not add.
-func (a *accounts) serveLocked(now int64, own *waiter.Waiter, g *grants) (mine bool) {
+func (a *accounts) serveLocked(now int64, own *waiting.Waiter, g *grants) (mine bool) {
 	for g.n < len(g.list) {
 		w, tenant := a.order.PopFit(a.free, now, &g.ended)
 		if w == nil {
@@ -249,8 +250,8 @@ func (a *accounts) tell(g *grants) (cede bool) {
 		full := g.n == len(g.list)
 		for _, x := range g.list[:g.n] {
 			cede = x.w.OfGoroutine() || cede
-			if !x.w.Deliver(waiter.Granted) {
-				waiter.GiveBack(accountLine{a: a, tenant: x.tenant}, x.n)
+			if !x.w.Deliver(waiting.Granted) {
+				waiting.GiveBack(accountLine{a: a, tenant: x.tenant}, x.n)
 			}
 		}
 		if !full {
@@ -264,30 +265,30 @@ func (a *accounts) tell(g *grants) (cede bool) {
 }
 
 // takeLocked takes n permits if no request has to be served before, and returns
-// [waiter.Granted]; or it returns why they will never be granted, or [waiter.Pending].
-func (a *accounts) takeLocked(w *asker, n, now int64) waiter.Outcome {
+// [waiting.Granted]; or it returns why they will never be granted, or [waiting.Pending].
+func (a *accounts) takeLocked(w *asker, n, now int64) waiting.Outcome {
 	switch {
 	case a.closed:
-		return waiter.Closed
+		return waiting.Closed
 	case n > a.size, w.least >= 0 && n > w.least:
-		return waiter.TooLarge
+		return waiting.TooLarge
 	case n > a.free || !a.order.Take(&w.Claim, n, now):
-		return waiter.Pending
+		return waiting.Pending
 	}
 	a.free -= n
-	return waiter.Granted
+	return waiting.Granted
 }
 
-func (a *accounts) take(w *asker, n int64) waiter.Outcome {
+func (a *accounts) take(w *asker, n int64) waiting.Outcome {
 	a.lock(w)
 	o := a.takeLocked(w, n, a.nowLocked())
 	a.mu.Unlock()
 	return o
 }
 
-// enqueueLocked queues w, which is armed, and returns its ticket and [waiter.Pending], or how the
+// enqueueLocked queues w, which is armed, and returns its ticket and [waiting.Pending], or how the
 // request has ended at once. Its caller has called lock. It unlocks mu.
-func (a *accounts) enqueueLocked(w *waiter.Waiter, by *asker) (*order.Ticket, waiter.Outcome) {
+func (a *accounts) enqueueLocked(w *waiting.Waiter, by *asker) (*order.Ticket, waiting.Outcome) {
 	var g grants
 	var ticket *order.Ticket
 	now := a.nowLocked()
@@ -296,11 +297,11 @@ func (a *accounts) enqueueLocked(w *waiter.Waiter, by *asker) (*order.Ticket, wa
 	}
 	a.order.Amend(&by.Claim, &g.ended)
 	o := a.takeLocked(by, w.N, now)
-	if o == waiter.Pending {
+	if o == waiting.Pending {
 		ticket, o = a.order.PushCapped(w, &by.Claim, now, &g.ended)
 	}
 	if a.serveLocked(now, w, &g) {
-		o = waiter.Granted
+		o = waiting.Granted
 	}
 	a.mu.Unlock()
 	a.deliver(&g)
@@ -347,15 +348,15 @@ func (a *accounts) releaseAs(tenant any, n, cost int64) (cede bool) {
 	return a.release(tenant, n, cost)
 }
 
-// An accountLine is the [waiter.Line] of one request.
+// An accountLine is the [waiting.Line] of one request.
 type accountLine struct {
 	a      *accounts
 	tenant any
 	ticket *order.Ticket // nil: it was not queued
 }
 
-// Unlink implements [waiter.Line].
-func (l accountLine) Unlink(w *waiter.Waiter) bool {
+// Unlink implements [waiting.Line].
+func (l accountLine) Unlink(w *waiting.Waiter) bool {
 	a := l.a
 	var g grants
 	a.mu.Lock()
@@ -368,7 +369,7 @@ func (l accountLine) Unlink(w *waiter.Waiter) bool {
 	return ok
 }
 
-// GiveBack implements [waiter.Line].
+// GiveBack implements [waiting.Line].
 func (l accountLine) GiveBack(n int64) bool {
 	ok, cede := l.a.giveBack(l.tenant, n, -1)
 	cedeIf(cede)
@@ -378,7 +379,7 @@ func (l accountLine) GiveBack(n int64) bool {
 // A stay is a wait that begin has begun.
 type stay struct {
 	line  accountLine
-	limit waiter.Limit
+	limit waiting.Limit
 }
 
 // acquire takes n permits, n > 0, for a tenant, and waits for them until ctx is done or, if d > 0,
@@ -395,19 +396,19 @@ func (a *accounts) acquire(ctx context.Context, d time.Duration, tenant any, n i
 
 // begin begins acquire. If it returns a parker, the caller sleeps, and calls end of x, which begin
 // sets. Otherwise the request has ended with the error.
-func (a *accounts) begin(ctx context.Context, x *stay, d time.Duration, tenant any, n int64) (*waiter.Parker, error) {
+func (a *accounts) begin(ctx context.Context, x *stay, d time.Duration, tenant any, n int64) (*waiting.Parker, error) {
 	var w asker
 	a.ask(&w, tenant)
-	o := waiter.Pending
+	o := waiting.Pending
 	if !a.waits.Load() {
 		o = a.take(&w, n)
 	}
 	switch o {
-	case waiter.Granted:
+	case waiting.Granted:
 		w.done()
 		return nil, a.keep(ctx, d, tenant, n)
-	case waiter.Pending: // or very likely
-		return a.beginWait(x, waiter.Until(ctx, d), d <= 0, &w, n)
+	case waiting.Pending: // or very likely
+		return a.beginWait(x, waiting.Until(ctx, d), d <= 0, &w, n)
 	default:
 		w.done()
 		return nil, a.explain(o.Err(), tenant, n)
@@ -419,30 +420,30 @@ func (a *accounts) keep(ctx context.Context, d time.Duration, tenant any, n int6
 	if d > 0 || !xsync.MayEnd(ctx) {
 		return nil
 	}
-	return waiter.Keep(ctx, accountLine{a: a, tenant: tenant}, n)
+	return waiting.Keep(ctx, accountLine{a: a, tenant: tenant}, n)
 }
 
 // beginWait is begin after take has failed. work says that the limit is that of the work, too. It
 // calls done of w.
-func (a *accounts) beginWait(x *stay, l waiter.Limit, work bool, w *asker, n int64) (*waiter.Parker, error) {
+func (a *accounts) beginWait(x *stay, l waiting.Limit, work bool, w *asker, n int64) (*waiting.Parker, error) {
 	if a.order.RefusesLate() {
 		w.Deadline, w.work = l.Deadline(), work
 	}
-	p := waiter.GetParker(l)
+	p := waiting.GetParker(l)
 	for !a.lockIf(w) {
 		p.Put() // The functions may panic.
 		a.askAgain(w)
-		p = waiter.GetParker(l)
+		p = waiting.GetParker(l)
 	}
 	p.N = n
 	t, o := a.enqueueLocked(&p.Waiter, w)
 	w.done() // Who sleeps keeps no path.
 	x.line, x.limit = accountLine{a: a, tenant: w.Tenant, ticket: t}, l
 	switch {
-	case o != waiter.Pending:
+	case o != waiting.Pending:
 		p.Put()
-		if o == waiter.Granted {
-			return nil, waiter.KeepUntil(l, x.line, n)
+		if o == waiting.Granted {
+			return nil, waiting.KeepUntil(l, x.line, n)
 		}
 		return nil, a.explain(o.Err(), w.Tenant, n)
 	case l.MayEnd():
@@ -452,9 +453,9 @@ func (a *accounts) beginWait(x *stay, l waiter.Limit, work bool, w *asker, n int
 }
 
 // end ends what begin has begun.
-func (x *stay) end(p *waiter.Parker, n int64) error {
+func (x *stay) end(p *waiting.Parker, n int64) error {
 	if x.limit.MayEnd() {
-		if _, err := waiter.EndWait(p, x.limit, x.line); err != nil {
+		if _, err := waiting.EndWait(p, x.limit, x.line); err != nil {
 			return err
 		}
 	} else {
@@ -513,11 +514,11 @@ func (a *accounts) acquireObserved(ctx context.Context, d time.Duration, tenant 
 	var w asker
 	a.ask(&w, tenant)
 	switch o := a.take(&w, n); o {
-	case waiter.Granted:
+	case waiting.Granted:
 		w.done()
 		return r.AtOnce(q, a.keep(ctx, d, tenant, n))
-	case waiter.Pending:
-		return observed.Await(r, q, waiter.Until(ctx, d), func(l waiter.Limit) error {
+	case waiting.Pending:
+		return observed.Await(r, q, waiting.Until(ctx, d), func(l waiting.Limit) error {
 			var x stay
 			p, err := a.beginWait(&x, l, d <= 0, &w, n)
 			if p != nil {
@@ -536,15 +537,15 @@ func (a *accounts) try(tenant any, n int64) bool {
 	var w asker
 	a.ask(&w, tenant)
 	o := a.take(&w, n)
-	if o == waiter.Pending && w.path != nil {
+	if o == waiting.Pending && w.path != nil {
 		o = a.takeAmended(&w, n)
 	}
 	w.done()
-	return o == waiter.Granted
+	return o == waiting.Granted
 }
 
 // takeAmended is take after what w says has been applied. In a tree that may be what take lacks.
-func (a *accounts) takeAmended(w *asker, n int64) waiter.Outcome {
+func (a *accounts) takeAmended(w *asker, n int64) waiting.Outcome {
 	var g grants
 	a.lock(w)
 	now := a.nowLocked()
@@ -665,7 +666,7 @@ func (a *accounts) Close() {
 	var g grants
 	a.mu.Lock()
 	a.closed = true
-	a.order.Drain(waiter.Closed, &g.ended)
+	a.order.Drain(waiting.Closed, &g.ended)
 	a.mu.Unlock()
 	a.deliver(&g)
 }
@@ -673,7 +674,7 @@ func (a *accounts) Close() {
 // An accountRequest is a request of a future.
 type accountRequest struct{ accountLine }
 
-func (a *accounts) request(old waiter.Request) waiter.Request {
+func (a *accounts) request(old waiting.Request) waiting.Request {
 	r, ok := old.(*accountRequest)
 	if !ok {
 		r = new(accountRequest)
@@ -682,17 +683,17 @@ func (a *accounts) request(old waiter.Request) waiter.Request {
 	return r
 }
 
-// Start implements [waiter.Request].
-func (r *accountRequest) Start(w *waiter.Waiter, waker waiter.Waker) (o waiter.Outcome) {
+// Start implements [waiting.Request].
+func (r *accountRequest) Start(w *waiting.Waiter, waker waiting.Waker) (o waiting.Outcome) {
 	if w.N == 0 {
 		if r.a.isClosed() != nil {
-			return waiter.Closed
+			return waiting.Closed
 		}
-		return waiter.Granted
+		return waiting.Granted
 	}
 	var by asker
 	r.a.ask(&by, r.tenant) // It may panic, and then w does not wait.
-	if o = r.a.take(&by, w.N); o == waiter.Pending {
+	if o = r.a.take(&by, w.N); o == waiting.Pending {
 		r.a.lock(&by) // It may panic, too.
 		w.Arm(waker)
 		r.ticket, o = r.a.enqueueLocked(w, &by)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // The word of a semaphore with a capacitor:
@@ -145,9 +145,9 @@ func (p *capacitor) TryAcquire(n int64) bool {
 func (p *capacitor) Acquire(ctx context.Context, n int64) error {
 	switch {
 	case n > 0 && p.TryAcquire(n): // the first time it asks, a context allocates its channel
-		return waiter.Keep(ctx, granted{p}, n)
+		return waiting.Keep(ctx, granted{p}, n)
 	case n > 0:
-		return p.acquire(waiter.UntilDone(ctx), n)
+		return p.acquire(waiting.UntilDone(ctx), n)
 	case p.look().isClosed():
 		return ErrClosed
 	}
@@ -156,14 +156,14 @@ func (p *capacitor) Acquire(ctx context.Context, n int64) error {
 
 // AcquireTimeout is Acquire, but gives up when d has passed.
 func (p *capacitor) AcquireTimeout(d time.Duration, n int64) error {
-	return p.acquire(waiter.After(d), n)
+	return p.acquire(waiting.After(d), n)
 }
 
 // acquire takes n permits, n > 0, unless until ends the wait before.
-func (p *capacitor) acquire(until waiter.Limit, n int64) error {
+func (p *capacitor) acquire(until waiting.Limit, n int64) error {
 	for i := 0; ; i++ {
 		if p.TryAcquire(n) {
-			return waiter.KeepUntil(until, granted{p}, n)
+			return waiting.KeepUntil(until, granted{p}, n)
 		}
 		if o := p.look(); o&capacitorWaits != 0 && o&capacitorPlaces == 0 || !xsync.Spin(i) {
 			break
@@ -177,68 +177,68 @@ func (p *capacitor) acquire(until waiter.Limit, n int64) error {
 }
 
 // await ends an acquire that has come to o so far. k was got for until.
-func (p *capacitor) await(until waiter.Limit, s *parking.Sleeper, k *waiter.Parker, o waiter.Outcome) error {
+func (p *capacitor) await(until waiting.Limit, s *parking.Sleeper, k *waiting.Parker, o waiting.Outcome) error {
 	// A retry follows a success inside or on the express lane, whose places are few.
-	for inside := false; o == waiter.Pending; inside = true {
+	for inside := false; o == waiting.Pending; inside = true {
 		var err error
-		if o, err = waiter.Wait(k, until, gateLine{p, s, inside}); err != nil {
+		if o, err = waiting.Wait(k, until, gateLine{p, s, inside}); err != nil {
 			s.Put(nil)
 			return err
 		}
-		if o == waiter.Granted {
+		if o == waiting.Granted {
 			o = p.compete(s, &k.Waiter)
 		}
 	}
 	n := k.N
 	s.Put(k)
-	if o == waiter.Granted {
-		return waiter.KeepUntil(until, granted{p}, n)
+	if o == waiting.Granted {
+		return waiting.KeepUntil(until, granted{p}, n)
 	}
 	return o.Err()
 }
 
-// A gateLine is where a goroutine sleeps, as a [waiter.Line]; inside says whether it has passed the
-// gate before. What it is granted is no more than a chance.
+// A gateLine is where a goroutine sleeps, as a [waiting.Line]; inside says whether it has passed
+// the gate before. What it is granted is no more than a chance.
 type gateLine struct {
 	p      *capacitor
 	s      *parking.Sleeper
 	inside bool
 }
 
-func (l gateLine) Unlink(*waiter.Waiter) bool { return l.p.leave(l.s, l.inside) }
+func (l gateLine) Unlink(*waiting.Waiter) bool { return l.p.leave(l.s, l.inside) }
 
 // GiveBack takes back the chance.
 func (l gateLine) GiveBack(n int64) bool {
 	p, line := l.p, l.p.line()
 	p.promised -= n
 	p.goneLocked(true)
-	p.serveAndUnlock(line, waiter.WakeList{}, nil)
+	p.serveAndUnlock(line, waiting.WakeList{}, nil)
 	return true
 }
 
-// granted takes back what was granted, for [waiter.Keep].
+// granted takes back what was granted, for [waiting.Keep].
 type granted struct{ p *capacitor }
 
 func (g granted) GiveBack(n int64) bool { return g.p.giveBack(n) }
 
-// enqueue puts s at the end of the line, for node, which is armed, and returns [waiter.Pending]; or
-// it returns an outcome at once.
-func (p *capacitor) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
+// enqueue puts s at the end of the line, for node, which is armed, and returns [waiting.Pending];
+// or it returns an outcome at once.
+func (p *capacitor) enqueue(s *parking.Sleeper, node *waiting.Waiter) waiting.Outcome {
 	l := p.line()
 	o := p.terminal(node.N)
 	switch {
-	case o != waiter.Pending:
+	case o != waiting.Pending:
 	case p.TryAcquire(node.N):
-		o = waiter.Granted
+		o = waiting.Granted
 	case p.most > 0 && p.waiting >= p.most:
-		o = waiter.QueueFull
+		o = waiting.QueueFull
 	default:
 		if p.waiting == 0 {
 			p.entry, p.renew = p.members, true
 		}
 		p.waiting++
 		l.Insert(s, node, false)
-		return p.serveAndUnlock(l, waiter.WakeList{}, s)
+		return p.serveAndUnlock(l, waiting.WakeList{}, s)
 	}
 	l.Unlock()
 	return o
@@ -246,29 +246,29 @@ func (p *capacitor) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outc
 
 // compete is called by a goroutine that has been woken. It takes its permits, or goes back into the
 // line as the first.
-func (p *capacitor) compete(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
+func (p *capacitor) compete(s *parking.Sleeper, node *waiting.Waiter) waiting.Outcome {
 	l := p.line()
 	p.promised -= node.N
-	if o := p.terminal(node.N); o != waiter.Pending {
+	if o := p.terminal(node.N); o != waiting.Pending {
 		p.goneLocked(true)
-		p.serveAndUnlock(l, waiter.WakeList{}, nil)
+		p.serveAndUnlock(l, waiting.WakeList{}, nil)
 		return o
 	}
 	p.asleep++
 	l.Insert(s, node, true)
-	return p.serveAndUnlock(l, waiter.WakeList{}, s)
+	return p.serveAndUnlock(l, waiting.WakeList{}, s)
 }
 
-// terminal returns why there is no use in waiting for n permits, or [waiter.Pending]. The line is
+// terminal returns why there is no use in waiting for n permits, or [waiting.Pending]. The line is
 // locked.
-func (p *capacitor) terminal(n int64) waiter.Outcome {
+func (p *capacitor) terminal(n int64) waiting.Outcome {
 	switch {
 	case p.look().isClosed():
-		return waiter.Closed
+		return waiting.Closed
 	case n > p.size.Load():
-		return waiter.TooLarge
+		return waiting.TooLarge
 	}
-	return waiter.Pending
+	return waiting.Pending
 }
 
 // leave takes s out of the line, and reports whether it was there.
@@ -281,7 +281,7 @@ func (p *capacitor) leave(s *parking.Sleeper, inside bool) bool {
 		}
 		p.goneLocked(inside)
 	}
-	p.serveAndUnlock(l, waiter.WakeList{}, nil)
+	p.serveAndUnlock(l, waiting.WakeList{}, nil)
 	return ok
 }
 
@@ -309,15 +309,15 @@ func (p *capacitor) goneLocked(inside bool) {
 // permits go. It writes the new state of the line into the word and unlocks the line. Then it
 // delivers to the woken ones, and to those in wake. If self, the caller's, is among them it is not
 // woken: the caller returns the outcome.
-func (p *capacitor) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *parking.Sleeper) waiter.Outcome {
-	o := waiter.Pending
+func (p *capacitor) serveAndUnlock(l parking.Line, wake waiting.WakeList, self *parking.Sleeper) waiting.Outcome {
+	o := waiting.Pending
 	for {
 		s, from := p.serveLocked(l)
 		if s == nil {
 			break
 		}
 		if p.admitLocked(l, s, from, s == self, &wake) && s == self {
-			o = waiter.Granted
+			o = waiting.Granted
 		}
 	}
 	l.Unlock()
@@ -362,7 +362,7 @@ func (p *capacitor) admitLocked(
 	s *parking.Sleeper,
 	o capacitorState,
 	here bool,
-	wake *waiter.WakeList,
+	wake *waiting.WakeList,
 ) bool {
 	node := s.Node()
 	granted := here || !node.OfGoroutine()
@@ -382,7 +382,7 @@ func (p *capacitor) admitLocked(
 		p.promised += node.N
 	}
 	if !here {
-		wake.Add(node, waiter.Granted)
+		wake.Add(node, waiting.Granted)
 	}
 	return true
 }
@@ -403,7 +403,7 @@ func (p *capacitor) giveBack(n int64) bool {
 		l.Unlock()
 	}
 	if ok && o&capacitorSleeps != 0 && o.free()+n >= p.need.Load() {
-		p.serveAndUnlock(p.line(), waiter.WakeList{}, nil)
+		p.serveAndUnlock(p.line(), waiting.WakeList{}, nil)
 	}
 	return ok
 }
@@ -441,7 +441,7 @@ func (p *capacitor) Waiting() int {
 // Resize implements policy.
 func (p *capacitor) Resize(n int64) {
 	n = min(n, capacitorMaxPermits)
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	l := p.line()
 	if d := n - p.size.Load(); d < 0 { // in this order, so that no release looks legal that is not
 		p.size.Store(n)
@@ -454,7 +454,7 @@ func (p *capacitor) Resize(n int64) {
 	for s := l.First(); s != nil; inside-- {
 		next := l.Next(s)
 		if node := s.Node(); node.N > n {
-			p.endLocked(l, s, inside > 0, waiter.TooLarge, &wake)
+			p.endLocked(l, s, inside > 0, waiting.TooLarge, &wake)
 		}
 		s = next
 	}
@@ -463,18 +463,18 @@ func (p *capacitor) Resize(n int64) {
 
 // Close implements policy.
 func (p *capacitor) Close() {
-	var wake waiter.WakeList
+	var wake waiting.WakeList
 	l := p.line()
 	p.word.Or(capacitorClosed)
 	for s := l.First(); s != nil; s = l.First() {
-		p.endLocked(l, s, p.asleep > 0, waiter.Closed, &wake)
+		p.endLocked(l, s, p.asleep > 0, waiting.Closed, &wake)
 	}
 	p.serveAndUnlock(l, wake, nil)
 }
 
 // endLocked ends the wait of s, which sleeps, inside or not.
 func (p *capacitor) endLocked(
-	l parking.Line, s *parking.Sleeper, inside bool, o waiter.Outcome, wake *waiter.WakeList,
+	l parking.Line, s *parking.Sleeper, inside bool, o waiting.Outcome, wake *waiting.WakeList,
 ) {
 	l.Remove(s)
 	wake.Add(s.Node(), o)

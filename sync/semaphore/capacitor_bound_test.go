@@ -14,6 +14,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -49,13 +50,13 @@ func TestCapacitorOvertakesNoMoreThanPromised(t *testing.T) {
 							require.NoError(require.GoOn(t), s.Acquire(ctx, size))
 							acquired++
 							place := parking.GetSleeper()
-							k := place.Parker(waiter.Limit{})
+							k := place.Parker(waiting.Limit{})
 							k.N = size
 							o := p.enqueue(place, &k.Waiter)
 							ahead := int64(p.Waiting() - 1) // at least as many as are
 							before := acquired
 							s.Release(size)
-							require.NoError(require.GoOn(t), p.await(waiter.Limit{}, place, k, o))
+							require.NoError(require.GoOn(t), p.await(waiting.Limit{}, place, k, o))
 							most := (ahead+int64(c.b))*int64(c.q) + int64(c.b-1)
 							require.LessOrEqual(require.GoOn(t), acquired-before, most+ahead, "those ahead have had their turn, too")
 							acquired++

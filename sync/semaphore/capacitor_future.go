@@ -2,11 +2,11 @@ package semaphore
 
 import (
 	"github.com/farad-go/farad/internal/parking"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // request implements policy.
-func (p *capacitor) request(old waiter.Request) waiter.Request {
+func (p *capacitor) request(old waiting.Request) waiting.Request {
 	r, ok := old.(*capacitorRequest)
 	if !ok {
 		r = new(capacitorRequest)
@@ -21,14 +21,14 @@ type capacitorRequest struct {
 	s parking.Sleeper
 }
 
-func (r *capacitorRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (r *capacitorRequest) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	if w.N == 0 && !r.p.look().isClosed() || r.p.TryAcquire(w.N) {
-		return waiter.Granted
+		return waiting.Granted
 	}
 	w.Arm(waker)
 	return r.p.enqueue(&r.s, w)
 }
 
-func (r *capacitorRequest) Unlink(*waiter.Waiter) bool { return r.p.leave(&r.s, false) }
+func (r *capacitorRequest) Unlink(*waiting.Waiter) bool { return r.p.leave(&r.s, false) }
 
 func (r *capacitorRequest) GiveBack(n int64) bool { return r.p.giveBack(n) }

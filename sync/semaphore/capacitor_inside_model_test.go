@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -29,7 +30,7 @@ func newCapacitorWorld(x *interleave.Run, n int64, b, q int) *capacitorWorld {
 // future returns a request for n permits.
 func (w *capacitorWorld) future(n int64) *waiter.Future {
 	f := new(waiter.Future)
-	waiter.Bind(f, w.p.request(nil), n)
+	waiting.Bind((*waiting.Future)(f), w.p.request(nil), n)
 	return f
 }
 
@@ -37,11 +38,11 @@ func (w *capacitorWorld) future(n int64) *waiter.Future {
 // them.
 func (w *capacitorWorld) queue(ctx *interleave.Context, n int64) func() error {
 	s := parking.GetSleeper()
-	k := s.Parker(waiter.UntilDone(ctx))
+	k := s.Parker(waiting.UntilDone(ctx))
 	k.N = n
 	o := w.p.enqueue(s, &k.Waiter)
-	w.Assert(o == waiter.Pending, "it does not have to wait")
-	return func() error { return w.p.await(waiter.UntilDone(ctx), s, k, o) }
+	w.Assert(o == waiting.Pending, "it does not have to wait")
+	return func() error { return w.p.await(waiting.UntilDone(ctx), s, k, o) }
 }
 
 // check looks at how many are inside.
@@ -274,7 +275,7 @@ func TestModelCapacitorBypass(t *testing.T) {
 					for _, rounds := range s.others {
 						x.Go("other", func() {
 							for range int(rounds) {
-								x.Assert(w.p.acquire(waiter.UntilDone(x.NewContext()), 1) == nil, "not granted")
+								x.Assert(w.p.acquire(waiting.UntilDone(x.NewContext()), 1) == nil, "not granted")
 								if in.Load() == 0 {
 									n := int(passed.Add(1))
 									x.Assert(n <= most, "overtaken %d times", n)

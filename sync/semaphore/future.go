@@ -2,6 +2,7 @@ package semaphore
 
 import (
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -21,13 +22,13 @@ func (s *Semaphore) Bind(f *waiter.Future, n int64) {
 		s.bindPolicy(f, n)
 		return
 	}
-	waiter.Bind(f, (*request)(s), n)
+	waiting.Bind((*waiting.Future)(f), (*request)(s), n)
 }
 
-// A request is the semaphore as the [waiter.Request] of its futures.
+// A request is the semaphore as the [waiting.Request] of its futures.
 type request Semaphore
 
-func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (r *request) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	s := (*Semaphore)(r)
 	if s.mayBeObserved() {
 		return observed.StartFuture(s.record(), observed.Request{N: w.N}, s.permits(), w, waker)
@@ -35,15 +36,15 @@ func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	return s.permits().Start(w, waker)
 }
 
-func (r *request) Unlink(w *waiter.Waiter) bool { return (*Semaphore)(r).permits().Unlink(w) }
+func (r *request) Unlink(w *waiting.Waiter) bool { return (*Semaphore)(r).permits().Unlink(w) }
 
 func (r *request) GiveBack(n int64) bool { return (*Semaphore)(r).permits().GiveBack(n) }
 
-// Explain implements [waiter.Explainer].
+// Explain implements [waiting.Explainer].
 func (r *request) Explain(err error, n int64) error { return (*Semaphore)(r).named(err, n) }
 
-// Recorder implements [waiter.Recorded].
-func (r *request) Recorder() waiter.Recorder { return (*Semaphore)(r).recorder() }
+// Recorder implements [waiting.Recorded].
+func (r *request) Recorder() waiting.Recorder { return (*Semaphore)(r).recorder() }
 
 // recorder returns the record of s for its futures, nil if s is not observed.
-func (s *Semaphore) recorder() waiter.Recorder { return observed.Recorder(s, s.e.IsObserved()) }
+func (s *Semaphore) recorder() waiting.Recorder { return observed.Recorder(s, s.e.IsObserved()) }

@@ -7,7 +7,7 @@ import (
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/text"
 	"github.com/farad-go/farad/internal/order"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // The bit O of a semaphore is in the engine's word, also if a policy has the permits.
@@ -54,21 +54,21 @@ func (s *Semaphore) acquireObserved(ctx context.Context, n int64, d time.Duratio
 	r := s.record()
 	q := observed.Request{N: n, Tenant: tenantText(r, tenant)}
 	if s.try(n) {
-		return r.AtOnce(q, waiter.Keep(ctx, taken{s}, n))
+		return r.AtOnce(q, waiting.Keep(ctx, taken{s}, n))
 	}
 	if err := s.refusal(n); err != nil {
 		return r.AtOnce(q, err)
 	}
-	l := waiter.Until(ctx, d)
+	l := waiting.Until(ctx, d)
 	switch p := s.p.(type) {
 	case nil:
-		return observed.Await(r, q, l, func(l waiter.Limit) error { return s.permits().Wait(l, n) })
+		return observed.Await(r, q, l, func(l waiting.Limit) error { return s.permits().Wait(l, n) })
 	case *ordered:
 		var by order.By
 		p.ask(&by, l, d <= 0, tenant) // before the wait is recorded: a weight may panic
-		return observed.Await(r, q, l, func(l waiter.Limit) error { return p.acquire(l, &by, n) })
+		return observed.Await(r, q, l, func(l waiting.Limit) error { return p.acquire(l, &by, n) })
 	default:
-		return observed.Await(r, q, l, func(waiter.Limit) error {
+		return observed.Await(r, q, l, func(waiting.Limit) error {
 			if d > 0 {
 				return p.AcquireTimeout(d, n)
 			}
@@ -105,7 +105,7 @@ func (s *Semaphore) try(n int64) bool {
 	return s.permits().TryObserved(n)
 }
 
-// taken takes back what was taken, for [waiter.Keep].
+// taken takes back what was taken, for [waiting.Keep].
 type taken struct{ s *Semaphore }
 
 func (t taken) GiveBack(n int64) bool {

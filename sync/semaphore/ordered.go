@@ -6,7 +6,7 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/order"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // An ordered is the policy of [WithShares], [WithPriorities] and [WithQueue]. The permits are those
@@ -62,7 +62,7 @@ func (p *ordered) set(q order.Queue) {
 
 // ask sets by, which is zero, to who asks, and until when. work says that l is a context's, which
 // ends the work, too: a timeout ends the wait alone.
-func (p *ordered) ask(by *order.By, l waiter.Limit, work bool, tenant any) {
+func (p *ordered) ask(by *order.By, l waiting.Limit, work bool, tenant any) {
 	by.Tenant, by.Weight = tenant, p.order.Weigh(tenant)
 	if p.order.RefusesLate() {
 		by.Deadline = l.Deadline()
@@ -74,7 +74,7 @@ func (p *ordered) ask(by *order.By, l waiter.Limit, work bool, tenant any) {
 
 // acquire waits for n permits, n > 0, after a try has failed. [Tenant.Acquire] does the same in
 // its own body: the processor mispredicts each return after a sleep.
-func (p *ordered) acquire(l waiter.Limit, by *order.By, n int64) error {
+func (p *ordered) acquire(l waiting.Limit, by *order.By, n int64) error {
 	k, line, err := p.permits().BeginBy(l, n, by)
 	if k != nil {
 		k.Sleeper().SleepInline()
@@ -102,14 +102,14 @@ func (p *ordered) Acquire(ctx context.Context, n int64) error {
 	if n == 0 {
 		return p.closed()
 	}
-	l := waiter.Until(ctx, 0)
+	l := waiting.Until(ctx, 0)
 	var by order.By
 	p.ask(&by, l, true, p.nobody)
 	return p.acquire(l, &by, n)
 }
 
 func (p *ordered) AcquireTimeout(d time.Duration, n int64) error {
-	l := waiter.After(d)
+	l := waiting.After(d)
 	var by order.By
 	p.ask(&by, l, false, p.nobody)
 	return p.acquire(l, &by, n)
@@ -154,7 +154,7 @@ type orderedRequest struct {
 	line   engine.Ordered
 }
 
-func (p *ordered) request(old waiter.Request) waiter.Request {
+func (p *ordered) request(old waiting.Request) waiting.Request {
 	r, ok := old.(*orderedRequest)
 	if !ok {
 		r = new(orderedRequest)
@@ -163,14 +163,14 @@ func (p *ordered) request(old waiter.Request) waiter.Request {
 	return r
 }
 
-// Start implements [waiter.Request].
-func (r *orderedRequest) Start(w *waiter.Waiter, waker waiter.Waker) (o waiter.Outcome) {
+// Start implements [waiting.Request].
+func (r *orderedRequest) Start(w *waiting.Waiter, waker waiting.Waker) (o waiting.Outcome) {
 	r.line, o = r.p.permits().StartBy(w, waker, r.by)
 	return o
 }
 
 func (r *orderedRequest) by() (by order.By) {
-	r.p.ask(&by, waiter.Limit{}, false, r.tenant)
+	r.p.ask(&by, waiting.Limit{}, false, r.tenant)
 	return by
 }
 
@@ -186,8 +186,8 @@ func (r *orderedRequest) explain(err error, n int64) error {
 	return r.p.explain(err, &by, n)
 }
 
-// Unlink implements [waiter.Line].
-func (r *orderedRequest) Unlink(w *waiter.Waiter) bool { return r.line.Unlink(w) }
+// Unlink implements [waiting.Line].
+func (r *orderedRequest) Unlink(w *waiting.Waiter) bool { return r.line.Unlink(w) }
 
-// GiveBack implements [waiter.Line].
+// GiveBack implements [waiting.Line].
 func (r *orderedRequest) GiveBack(n int64) bool { return r.p.permits().GiveBack(n) }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/order"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // Two that set the queue at the same time agree on whether requests say their deadlines.
@@ -21,7 +21,7 @@ func TestModelQueueIsSetAsAWhole(t *testing.T) {
 		x.Wait()
 		p := s.p.(*ordered)
 		var by order.By
-		p.ask(&by, waiter.After(time.Hour), false, nil)
+		p.ask(&by, waiting.After(time.Hour), false, nil)
 		told := by.Deadline != 0
 		x.Assert(told == p.order.Queue().RefuseLate, "deadlines are told: %t", told)
 	})

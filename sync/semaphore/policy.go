@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
 )
@@ -25,17 +26,17 @@ type policy interface {
 	Close()
 
 	// request returns a request for a future: old, which has ended, if it is of the right kind.
-	request(old waiter.Request) waiter.Request
+	request(old waiting.Request) waiting.Request
 }
 
 // A policyRequest is a request of a semaphore with a policy.
 type policyRequest struct {
-	waiter.Request // of the policy
-	s              *Semaphore
+	waiting.Request // of the policy
+	s               *Semaphore
 }
 
-// Start implements [waiter.Request].
-func (r *policyRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+// Start implements [waiting.Request].
+func (r *policyRequest) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	if r.s.mayBeObserved() {
 		var tenant any
 		if o, ok := r.Request.(tenantRequest); ok {
@@ -48,7 +49,7 @@ func (r *policyRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outco
 	return r.Request.Start(w, waker)
 }
 
-// Explain implements [waiter.Explainer].
+// Explain implements [waiting.Explainer].
 func (r *policyRequest) Explain(err error, n int64) error {
 	err = r.s.named(err, n)
 	if o, ok := r.Request.(tenantRequest); ok {
@@ -59,20 +60,21 @@ func (r *policyRequest) Explain(err error, n int64) error {
 
 // A tenantRequest is the request of a policy that knows tenants.
 type tenantRequest interface {
-	waiter.Request
+	waiting.Request
 	as(tenant any)
 	whose() any
 	explain(err error, n int64) error
 }
 
-// Recorder implements [waiter.Recorded].
-func (r *policyRequest) Recorder() waiter.Recorder { return r.s.recorder() }
+// Recorder implements [waiting.Recorded].
+func (r *policyRequest) Recorder() waiting.Recorder { return r.s.recorder() }
 
 // bindPolicy is Bind for a semaphore with a policy.
-func (s *Semaphore) bindPolicy(f *waiter.Future, n int64) *policyRequest {
-	r := waiter.Reuse[policyRequest](f)
+func (s *Semaphore) bindPolicy(future *waiter.Future, n int64) *policyRequest {
+	f := (*waiting.Future)(future)
+	r := waiting.Reuse[policyRequest](f)
 	r.s, r.Request = s, s.p.request(r.Request)
-	waiter.Bind(f, r, n)
+	waiting.Bind(f, r, n)
 	return r
 }
 
@@ -86,4 +88,4 @@ func newArrayPolicy(n int64, a *twa.Array) arrayPolicy {
 // held may be too few while a reduction waits in line.
 func (p arrayPolicy) held() int64 { return p.Size() - p.Available() }
 
-func (p arrayPolicy) request(old waiter.Request) waiter.Request { return p.Request(old) }
+func (p arrayPolicy) request(old waiting.Request) waiting.Request { return p.Request(old) }

@@ -11,6 +11,7 @@ import (
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
@@ -211,7 +212,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 		return s.named(s.p.Acquire(ctx, n), n)
 	}
 	if mayEnd {
-		l := waiter.UntilDone(ctx)
+		l := waiting.UntilDone(ctx)
 		p, err := s.permits().BeginUntil(l, n)
 		if p == nil {
 			return s.named(err, n)
@@ -281,7 +282,7 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	case s.p != nil:
 		return s.named(s.p.AcquireTimeout(d, n), n)
 	}
-	l := waiter.After(d)
+	l := waiting.After(d)
 	p, err := s.permits().BeginUntil(l, n)
 	if p == nil {
 		return s.named(err, n)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -274,9 +275,9 @@ func (t Tenant) Acquire(ctx context.Context, n int64) error {
 	if s.mayBeObserved() {
 		return s.acquireObserved(ctx, n, 0, t.tenant)
 	}
-	var l waiter.Limit
+	var l waiting.Limit
 	if mayEnd {
-		l = waiter.UntilDone(ctx)
+		l = waiting.UntilDone(ctx)
 	}
 	var by order.By
 	p.ask(&by, l, true, t.tenant)
@@ -332,7 +333,7 @@ func (t Tenant) AcquireTimeout(d time.Duration, n int64) error {
 	case s.mayBeObserved():
 		return s.acquireObserved(context.Background(), n, d, t.tenant)
 	}
-	l := waiter.After(d)
+	l := waiting.After(d)
 	var by order.By
 	p.ask(&by, l, false, t.tenant)
 	return p.acquire(l, &by, n)

@@ -134,14 +134,14 @@ func ownTests(root, name string) []string {
 // locks' tests, too, and what a fleet stands on by its simulator and by real clusters.
 func testsOfFolder(root, dir string) []string {
 	switch dir {
-	case "internal/engine", "waiter":
+	case "internal/engine", "internal/waiting", "waiter":
 		return []string{
 			"-tags interleave -run Model -short ./internal/engine",
-			"-short ./internal/engine ./waiter",
-			"-tags interleave -run Model -short ./waiter ./sync/... ./twa",
+			"-short ./internal/engine ./internal/waiting ./waiter",
+			"-tags interleave -run Model -short ./internal/waiting ./waiter ./sync/... ./twa",
 			"-short ./sync/... ./twa",
 			"-race -tags interleave -run Model/(future|waiting|lock/2x1|cancel)|ModelWaits -short " +
-				"./internal/engine ./waiter",
+				"./internal/engine ./internal/waiting ./waiter",
 		}
 	case "internal/parking":
 		return []string{
@@ -197,6 +197,7 @@ var defaultTargets = []string{
 	"internal/engine",
 	"internal/order",
 	"internal/parking",
+	"internal/waiting",
 	"internal/xsync/sleep",
 	"waiter",
 	"runtime",

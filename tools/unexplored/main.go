@@ -33,7 +33,7 @@ const (
 
 // core are the folders whose functions the explorer should reach.
 var core = []string{
-	"internal/engine", "internal/parking", "runtime", "sync", "sync/capacitor", "sync/keyed",
+	"internal/engine", "internal/parking", "internal/waiting", "runtime", "sync", "sync/capacitor", "sync/keyed",
 	"sync/mutex", "sync/rwlock", "sync/semaphore", "twa", "waiter",
 }
 

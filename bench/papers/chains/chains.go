@@ -70,6 +70,7 @@ package chains
 import (
 	"context"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -107,7 +108,7 @@ type chain struct {
 
 // An element is on a chain for one wait of its owner.
 type element struct {
-	parker   *waiter.Parker // written by the owner before the push, read by the notifier
+	parker   *waiting.Parker // written by the owner before the push, read by the notifier
 	below    *element       // Handed: the owner's. Others: written before a push, read after a detach
 	news     News           // written by the notifier, read by the owner after the token
 	holds    func() bool    // Delegated: the condition, for others to call; written before the push
@@ -177,7 +178,7 @@ func (t *Table) once(ctx context.Context, c *chain, satisfied func() bool, enoug
 // enter pushes a new element for the caller.
 func (t *Table) enter(ctx context.Context, c *chain) *element {
 	e := elements.Get().(*element)
-	e.parker = waiter.GetParker(waiter.UntilDone(ctx))
+	e.parker = waiting.GetParker(waiting.UntilDone(ctx))
 	if t.wake == Handed {
 		e.below = c.top.Swap(e)
 	} else {
@@ -196,7 +197,7 @@ func (c *chain) push(first, last *element) {
 
 // sleep waits until e is notified, ends its use, and returns the news.
 func (t *Table) sleep(ctx context.Context, c *chain, e *element) (News, error) {
-	if !e.parker.Park(waiter.UntilDone(ctx)) {
+	if !e.parker.Park(waiting.UntilDone(ctx)) {
 		e.end(!t.expel(c, e))
 		return News{}, waiter.ContextError(ctx)
 	}
@@ -255,7 +256,7 @@ func (e *element) notify(n News) {
 	if e.notified.Swap(true) {
 		panic("chains: an element was notified twice")
 	}
-	e.parker.Deliver(waiter.Granted)
+	e.parker.Deliver(waiting.Granted)
 }
 
 // end ends the use of e, which has been taken off its chain or notified. In the second case it

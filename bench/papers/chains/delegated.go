@@ -3,7 +3,7 @@ package chains
 import (
 	"context"
 
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // With Delegated the signaller evaluates the conditions of the waiters, and wakes only those whose
@@ -76,7 +76,7 @@ func (t *Table) WaitDelegated(ctx context.Context, hash uint64, holds func() boo
 // enter: there all conditions would escape to the heap.)
 func (t *Table) delegate(ctx context.Context, c *chain, holds func() bool) *element {
 	e := elements.Get().(*element)
-	e.parker, e.holds = waiter.GetParker(waiter.UntilDone(ctx)), holds
+	e.parker, e.holds = waiting.GetParker(waiting.UntilDone(ctx)), holds
 	e.left.Store(false)
 	c.push(e, e)
 	return e

@@ -1,17 +1,17 @@
 package innerlocks
 
 import (
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A node stands for one waiter in a list that the lock keeps. All locks wait in the same way, so
 // that they differ only in their order.
 //
 //	state     means                                   changed by, and to
-//	waiting   the owner polls the state               owner: asleep; granter: granted
+//	spinning  the owner polls the state               owner: asleep; granter: granted
 //	asleep    the owner sleeps, or is about to        granter: granted
-//	granted   the lock is the owner's                 owner: waiting, when it frees the node
+//	granted   the lock is the owner's                 owner: spinning, when it frees the node
 //
 // Invariants:
 //
@@ -23,7 +23,7 @@ import (
 //     (TestModelLocks, TestModelTwoLocks)
 type node struct {
 	state  xsync.Uint32
-	parker *waiter.Parker      // written by the owner before asleep, read by the granter after it
+	parker *waiting.Parker     // written by the owner before asleep, read by the granter after it
 	link   *node               // LIFO: the node below; guarded by the lock after the push
 	next   xsync.Pointer[node] // MCS: the successor, which writes it
 
@@ -31,20 +31,20 @@ type node struct {
 }
 
 const (
-	waiting uint32 = iota
+	spinning uint32 = iota
 	asleep
 	granted
 )
 
 var nodes = xsync.Pool{New: func() any { return new(node) }}
 
-// newNode returns a node in state waiting.
+// newNode returns a node in state spinning.
 func newNode() *node { return nodes.Get().(*node) }
 
 func (n *node) free() {
 	n.parker, n.link = nil, nil
 	n.next.Store(nil)
-	n.state.Store(waiting)
+	n.state.Store(spinning)
 	nodes.Put(n)
 }
 
@@ -56,9 +56,9 @@ func (n *node) await() {
 			return
 		}
 	}
-	n.parker = waiter.GetParker(waiter.Limit{})
-	if n.state.CompareAndSwap(waiting, asleep) {
-		n.parker.Park(waiter.Limit{})
+	n.parker = waiting.GetParker(waiting.Limit{})
+	if n.state.CompareAndSwap(spinning, asleep) {
+		n.parker.Park(waiting.Limit{})
 	}
 	n.parker.Put()
 }
@@ -66,7 +66,7 @@ func (n *node) await() {
 // grant gives n's owner the lock.
 func (n *node) grant() {
 	if n.state.Swap(granted) == asleep {
-		n.parker.Deliver(waiter.Granted)
+		n.parker.Deliver(waiting.Granted)
 	}
 }
 

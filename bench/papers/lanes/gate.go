@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Gate lets arrivals through in platoons of B, as capacitor.Gate does, but they take their
@@ -132,8 +132,8 @@ func (g *Gate) Arrive(ctx context.Context, key uint64) error {
 
 // wait waits for a permit of l.
 func (g *Gate) wait(ctx context.Context, l *lane) error {
-	until := waiter.UntilDone(ctx)
-	p := waiter.GetParker(until)
+	until := waiting.UntilDone(ctx)
+	p := waiting.GetParker(until)
 	p.N = 1
 	o := l.permits().Enqueue(&p.Waiter, engine.AtBack)
 	g.balance()

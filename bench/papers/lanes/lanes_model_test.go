@@ -9,8 +9,8 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/sync/mutex"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A world is a gate under exploration.
@@ -179,7 +179,7 @@ func TestModelWithoutBalanceNonePasses(t *testing.T) {
 	arrive := func(g *Gate, own int) {
 		l := &g.lanes[own]
 		if !l.permits().TryAcquire(1) {
-			_ = l.permits().Acquire(waiter.UntilDone(bg), 1, engine.AtBack)
+			_ = l.permits().Acquire(waiting.UntilDone(bg), 1, engine.AtBack)
 		}
 	}
 	f := interleave.Explore(interleave.Options{}, func(x *interleave.Run) {
@@ -273,8 +273,8 @@ func (c contest) hold(x *interleave.Run) int {
 		}
 	})
 	for i := range c.p + 1 {
-		f := new(waiter.Future)
-		waiter.Bind(f, own.permits(), 1)
+		f := new(waiting.Future)
+		waiting.Bind(f, own.permits(), 1)
 		f.Poll(nil)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			w.balance()
@@ -357,8 +357,8 @@ func TestModelNoneIsAccusedWrongly(t *testing.T) {
 	interleave.Check(t, options(t, 0, false), func(x *interleave.Run) {
 		w := newWorld(x, 2, 1)
 		x.Assert(w.lanes[1].permits().TryAcquire(1), "closed") // the permit of the goroutine that departs
-		f := new(waiter.Future)
-		waiter.Bind(f, w.lanes[1].permits(), 1)
+		f := new(waiting.Future)
+		waiting.Bind(f, w.lanes[1].permits(), 1)
 		f.Poll(nil)
 		x.Go("mover", w.balance)
 		x.Go("gives up", func() {

@@ -14,7 +14,7 @@ import (
 	"github.com/farad-go/farad/bench/papers/innerlocks"
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 func TestSizesAreChecked(t *testing.T) {
@@ -164,8 +164,8 @@ func TestOvertakingIsBounded(t *testing.T) {
 		// notes is Arrive, and notes when the arrival is in the line.
 		notes := func(lane int) {
 			v := visit{began: clock.Add(1)}
-			var f waiter.Future
-			waiter.Bind(&f, g.lanes[lane].permits(), 1)
+			var f waiting.Future
+			waiting.Bind(&f, g.lanes[lane].permits(), 1)
 			if !f.Poll(nil) {
 				v.stood = clock.Add(1)
 			}

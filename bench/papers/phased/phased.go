@@ -65,8 +65,8 @@ package phased
 import (
 	"github.com/farad-go/farad/bench/papers/chains"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Wait is a way to wait.
@@ -127,7 +127,7 @@ func (a *Array) key(i int) parking.Key { return parking.Key{Object: a, Part: int
 
 // sleep sleeps until bucket i is poked, unless it has been poked since its sequence was seq.
 func (a *Array) sleep(i int, seq int64) {
-	_, _ = a.lots.Sleep(waiter.Limit{}, a.key(i), 0, func() bool { return a.sequences[i].Load() == seq })
+	_, _ = a.lots.Sleep(waiting.Limit{}, a.key(i), 0, func() bool { return a.sequences[i].Load() == seq })
 }
 
 // A Semaphore is a counting semaphore.

@@ -6,6 +6,7 @@ package share
 import (
 	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -80,7 +81,7 @@ func (s *Share) stillValid(n int64) bool {
 
 // Wait takes n permits, n > 0, and waits for them until l ends the wait. After a loss, as after
 // Close, the error is [waiter.ErrClosed].
-func (s *Share) Wait(l waiter.Limit, n int64) error {
+func (s *Share) Wait(l waiting.Limit, n int64) error {
 	if err := s.sleep(l, n); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (s *Share) Wait(l waiter.Limit, n int64) error {
 }
 
 // sleep is Wait, but does not ask whether the share is valid.
-func (s *Share) sleep(l waiter.Limit, n int64) error {
+func (s *Share) sleep(l waiting.Limit, n int64) error {
 	kept := false
 	defer func() {
 		if !kept { // even if the context of l, of a foreign type, panics
@@ -213,23 +214,23 @@ func (s *Share) Demand(enough int64) (oldest, all int64) { return s.e.Demand(eno
 // Bound implements [line.Local].
 func (s *Share) Bound(n int64) { s.permits().Bound(n) }
 
-// A Share is the [waiter.Request] of futures.
+// A Share is the [waiting.Request] of futures.
 
-// Start implements [waiter.Request].
-func (s *Share) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+// Start implements [waiting.Request].
+func (s *Share) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
 	o := s.permits().Start(w, waker)
-	if o == waiter.Pending {
+	if o == waiting.Pending {
 		s.ring(onWait)
 	}
 	return o
 }
 
-// Unlink implements [waiter.Line].
-func (s *Share) Unlink(w *waiter.Waiter) bool {
+// Unlink implements [waiting.Line].
+func (s *Share) Unlink(w *waiting.Waiter) bool {
 	ok := s.permits().Unlink(w)
 	s.ring(onWait)
 	return ok
 }
 
-// GiveBack implements [waiter.Line].
+// GiveBack implements [waiting.Line].
 func (s *Share) GiveBack(n int64) bool { return s.Release(n) }

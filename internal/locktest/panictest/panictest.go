@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // A panicking is a context of a foreign type. One call to it panics, or ends the goroutine.
@@ -83,7 +83,7 @@ func panicsIn(t *testing.T, h locktest.Held, c *panicking, when string) bool {
 	c.Context = ctx
 	if watched {
 		for range 20 { // The parkers of a context that is waited for often have a watch.
-			waiter.GetParker(waiter.UntilDone(ctx)).Put()
+			waiting.GetParker(waiting.UntilDone(ctx)).Put()
 		}
 	}
 	if when == "free" {

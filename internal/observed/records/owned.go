@@ -6,8 +6,8 @@ import (
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/agents"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // At Holders a wait or a hold may belong to a future, which is known by its node, or to a handle,
@@ -111,7 +111,7 @@ func (r *Record) dropLocked(e *entry) {
 }
 
 // FutureBegins records that the request of a future is about to be made.
-func (r *Record) FutureBegins(q observed.Request, w *waiter.Waiter) {
+func (r *Record) FutureBegins(q observed.Request, w *waiting.Waiter) {
 	if r.Level() != observed.Holders || q.N == 0 {
 		return
 	}
@@ -128,7 +128,7 @@ func (r *Record) FutureBegins(q observed.Request, w *waiter.Waiter) {
 }
 
 // FutureWaits records that the request of a future has not been granted at once.
-func (r *Record) FutureWaits(w *waiter.Waiter) {
+func (r *Record) FutureWaits(w *waiting.Waiter) {
 	if r.Level() != observed.Holders {
 		return
 	}
@@ -142,8 +142,8 @@ func (r *Record) FutureWaits(w *waiter.Waiter) {
 }
 
 // FutureSeen records the outcome that the owner has seen for the first time. The owner holds now if
-// err is nil. It implements [waiter.Recorder], and so do the next two.
-func (r *Record) FutureSeen(w *waiter.Waiter, err error) {
+// err is nil. It implements [waiting.Recorder], and so do the next two.
+func (r *Record) FutureSeen(w *waiting.Waiter, err error) {
 	if r.Level() == observed.Off {
 		return
 	}
@@ -181,7 +181,7 @@ func (r *Record) FutureSeen(w *waiter.Waiter, err error) {
 }
 
 // FutureReleasing says that the future is about to give back what it has.
-func (r *Record) FutureReleasing(w *waiter.Waiter) {
+func (r *Record) FutureReleasing(w *waiting.Waiter) {
 	if r.Level() != observed.Holders {
 		return
 	}
@@ -194,7 +194,7 @@ func (r *Record) FutureReleasing(w *waiter.Waiter) {
 
 // FutureEnded records that the request of the future has ended. What its owner has seen, and the
 // future has not given back, stays the owner's.
-func (r *Record) FutureEnded(w *waiter.Waiter) {
+func (r *Record) FutureEnded(w *waiting.Waiter) {
 	if r.Level() != observed.Holders {
 		return
 	}
@@ -318,5 +318,5 @@ func (r *Record) HandlesMerge(h, other *xsync.Int64) {
 // grantedLocked reports whether e is the wait of a future that has its permits.
 func (e *entry) grantedLocked() bool {
 	p := e.weak.Value()
-	return e.Future && p != nil && (*waiter.Waiter)(unsafe.Pointer(p)).Status() == waiter.StatusComplete
+	return e.Future && p != nil && (*waiting.Waiter)(unsafe.Pointer(p)).Status() == waiting.StatusComplete
 }

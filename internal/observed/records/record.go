@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // Limits of one record.
@@ -110,15 +110,15 @@ func whyOf(err error) Why {
 	switch {
 	case err == errTried: //nolint:errorlint // it is never wrapped
 		return Tried
-	case errors.Is(err, waiter.ErrClosed):
+	case errors.Is(err, waiting.ErrClosed):
 		return Closed
-	case errors.Is(err, waiter.ErrTooLarge):
+	case errors.Is(err, waiting.ErrTooLarge):
 		return TooLarge
-	case errors.Is(err, waiter.ErrQueueFull):
+	case errors.Is(err, waiting.ErrQueueFull):
 		return QueueFull
-	case errors.Is(err, waiter.ErrShed):
+	case errors.Is(err, waiting.ErrShed):
 		return Shed
-	case errors.Is(err, waiter.ErrWouldExpire):
+	case errors.Is(err, waiting.ErrWouldExpire):
 		return WouldExpire
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut

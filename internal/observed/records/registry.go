@@ -10,8 +10,8 @@ import (
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/agents"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // maxLocks is how many locks are observed at most, so that the registry is bounded.
@@ -130,7 +130,7 @@ func join(l observed.Lock, name string, level observed.Level, w why) *Record {
 		leave(at)
 		return &lost
 	}
-	waiter.StartRecording() // before the bit O of any lock is set
+	waiting.StartRecording() // before the bit O of any lock is set
 	registry.mu.Lock()
 	agents.Identify()
 	r := find(at)

@@ -222,7 +222,7 @@ func (t *CondTable) wait() {
 	t.out("unlock panics", "Cond.unlock", Local, UnlockL, UnlinkLock, True, t.TFail.Set(True))
 	t.choice()
 
-	const sleep = "waiter.Wait"
+	const sleep = "waiting.Wait"
 	told, free := t.Told.At(tw), Not(t.owned(tw))
 	take := []Update{t.Told.SetAt(tw, Is(false)), t.Got.SetAt(tw, True)}
 	t.out("sleep.told", sleep, Sleeps, CondSleep, CondAsk, And(told, free), take...)

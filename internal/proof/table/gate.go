@@ -392,7 +392,7 @@ func (t *GateTable) queue() {
 	t.unlocks("queue.admitted", fn, QAdmitted, Num(AdmLoad), t.At.Set(Num(AdmLoad)))
 	gone := t.gone()
 	t.out("wait.go", "gate.pass, sleepAdmitted", Local, GateWait, AdmLoad, gone, t.At.Set(Num(AdmLoad)))
-	t.out("wait.end", "waiter.Leave", Local, GateWait, GiveUp, And(t.TEnds.V(), Not(t.Fut.At(tw))))
+	t.out("wait.end", "waiting.Leave", Local, GateWait, GiveUp, And(t.TEnds.V(), Not(t.Fut.At(tw))))
 	t.out("gone.go", "atGate.GiveBack, compete", Local, GateGone, AdmOpen, gone,
 		append(t.goesOn(), t.At.Set(Num(AdmOpen)), t.res(0))...)
 }

@@ -298,14 +298,14 @@ func (t *KeyedTable) take() {
 		Name: "end", In: "", Access: MuUnlock, From: KeyEnd, Inside: true, Guard: True,
 		Do: []Update{t.PC.Set(Num(KeyedFree)), t.TPC.Set(then)},
 	})
-	t.out("keep.ok", "waiter.Keep", Local, KeyKeep, Num(KeyedDone), Not(t.TOver.V()), t.res(1))
-	t.out("keep.over", "waiter.Keep", Local, KeyKeep, Num(KeyGiveBack), t.TOver.V(), t.res(0))
+	t.out("keep.ok", "waiting.Keep", Local, KeyKeep, Num(KeyedDone), Not(t.TOver.V()), t.res(1))
+	t.out("keep.over", "waiting.Keep", Local, KeyKeep, Num(KeyGiveBack), t.TOver.V(), t.res(0))
 }
 
 // sleeps has a wait from the line to its end.
 func (t *KeyedTable) sleeps() {
 	w, tw := t.W.V(), t.Tw.V()
-	const sleep = "waiter.Wait"
+	const sleep = "waiting.Wait"
 	told, leaves := t.Told.At(tw), Num(KeyLeave)
 	take := []Update{t.Told.SetAt(tw, Is(false)), t.Got.SetAt(tw, True)}
 	t.out("sleep.told", sleep, Sleeps, KeySleep, Num(KeyAsk), told, take...)

@@ -1,8 +1,8 @@
 package table
 
-// A parker's wait: waiter/parker.go, wait.go and watch.go. A parker has one owner, and its node at
-// most one claimer. Its watch has any number of other parkers and one fire, under the lock of the
-// watch. So where these are, are variables of the table.
+// A parker's wait: internal/waiting/parker.go, wait.go and watch.go. A parker has one owner, and
+// its node at most one claimer. Its watch has any number of other parkers and one fire, under the
+// lock of the watch. So where these are, are variables of the table.
 //
 // A parker is used again and again: with a new context each time, unless it stays with its watch.
 // The sleeper is the abstract one, for which each call is one step (its own table: sleeper.go).

@@ -1,7 +1,8 @@
 package table
 
-// What holds of a parker. A number with P is that of an invariant at the head of waiter/parker.go,
-// with W of waiter/watch.go. What has no number is needed for the induction.
+// What holds of a parker. A number with P is that of an invariant at the head of
+// internal/waiting/parker.go, with W of internal/waiting/watch.go. What has no number is needed for
+// the induction.
 
 func (t *ParkerTable) says() {
 	z := Num(0)

@@ -1,9 +1,9 @@
 package table
 
-// The hand-shake of a future's node: waiter/waiter.go and waiter/future.go. A node has one owner
-// and at most one claimer, so where both are and what they know are variables of the table. A
-// claimer that has finished with the node may still have a channel to close and a waker to wake.
-// There may be any number of those, of this round and of earlier ones.
+// The hand-shake of a future's node: internal/waiting/waiter.go and internal/waiting/future.go. A
+// node has one owner and at most one claimer, so where both are and what they know are variables of
+// the table. A claimer that has finished with the node may still have a channel to close and a
+// waker to wake. There may be any number of those, of this round and of earlier ones.
 //
 // What is plain memory (waker, done, outcome) has steps of its own, so that it is shown who may
 // touch it when.

@@ -1,7 +1,7 @@
 package table
 
-// What holds of a future's node. The numbers are those at the head of waiter/waiter.go; what has no
-// number is needed for the induction.
+// What holds of a future's node. The numbers are those at the head of internal/waiting/waiter.go;
+// what has no number is needed for the induction.
 
 func (t *WaiterTable) says() {
 	waker, done, newest := t.Waker.V(), t.Done.V(), Num(Newest)

@@ -1,4 +1,4 @@
-package waiter
+package waiting
 
 import (
 	"runtime"
@@ -24,7 +24,7 @@ func TestOutcomesHaveErrors(t *testing.T) {
 func TestEveryTransition(t *testing.T) {
 	var w Waiter
 	woken := 0
-	waker := WakerFunc(func() { woken++ })
+	waker := wakerFunc(func() { woken++ })
 
 	// armed -> complete: the waker is called.
 	w.Arm(waker)
@@ -50,7 +50,7 @@ func TestEveryTransition(t *testing.T) {
 	// claiming: a re-poll is told to come back; an abandon is left to the claimer.
 	w.Arm(waker)
 	require.True(t, w.state.CompareAndSwap(stateArmed, stateClaiming))
-	require.Equal(t, StatusBusy, w.Rearm(WakerFunc(func() { t.Error("never registered") })))
+	require.Equal(t, StatusBusy, w.Rearm(wakerFunc(func() { t.Error("never registered") })))
 	require.Nil(t, w.Chan(), "no channel while a claimer is at work")
 	require.True(t, w.Abandon())
 	require.False(t, w.Abandon(), "twice")
@@ -139,12 +139,12 @@ func TestHandshakeUnderStress(t *testing.T) {
 		var w Waiter
 		for i := range rounds {
 			woken := make(chan struct{}, 4)
-			w.Arm(WakerFunc(func() {}))
+			w.Arm(wakerFunc(func() {}))
 			claims <- &w
 			taken := false
 			switch i % 3 {
 			case 0:
-				for w.Rearm(WakerFunc(func() { woken <- struct{}{} })) == StatusWaiting {
+				for w.Rearm(wakerFunc(func() { woken <- struct{}{} })) == StatusWaiting {
 					<-woken // hangs if the wake-up was lost
 				}
 				taken = true
@@ -175,7 +175,7 @@ func TestHandshakeUnderStress(t *testing.T) {
 func TestWakersMayBeCalledFromAnywhere(t *testing.T) {
 	var n int
 	var mu sync.Mutex
-	w := WakerFunc(func() { mu.Lock(); n++; mu.Unlock() })
+	w := wakerFunc(func() { mu.Lock(); n++; mu.Unlock() })
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(w.Wake)

@@ -1,6 +1,6 @@
 //go:build interleave
 
-package waiter
+package waiting
 
 // StartRecording does nothing: under the explorer futures always ask.
 func StartRecording() {}

@@ -1,4 +1,4 @@
-package waiter
+package waiting
 
 import (
 	"math/rand/v2"
@@ -82,7 +82,7 @@ func TestWakeListTellsInOrderAndForgets(t *testing.T) {
 	for i := range ws {
 		w := &ws[i]
 		w.N = int64(i)
-		w.Arm(WakerFunc(func() {
+		w.Arm(wakerFunc(func() {
 			order = append(order, i)
 			require.Equal(t, StatusComplete, w.Status())
 			require.Equal(t, []Outcome{Granted, Closed}[i%2], w.Outcome())
@@ -129,3 +129,9 @@ func TestWakeListReturnsWhatWasRefused(t *testing.T) {
 	require.Equal(t, StatusComplete, ws[0].Status())
 	require.True(t, (ws[1].Status() == StatusIdle) && (ws[2].Status() == StatusIdle) && (ws[3].Status() == StatusIdle))
 }
+
+// A wakerFunc is a function that serves as a Waker.
+type wakerFunc func()
+
+// Wake calls f.
+func (f wakerFunc) Wake() { f() }

@@ -1,4 +1,4 @@
-package waiter
+package waiting
 
 import (
 	"context"
@@ -18,11 +18,11 @@ type Line interface {
 }
 
 // Wait waits until the outcome is there or l ends the wait. p is queued in line. If the outcome is
-// there Wait returns it, and the caller calls p.Put. If l ends the wait, Wait takes p out of the
-// line, gives back a grant that came too late, puts p, and returns the error of l.
+// there Wait returns it, and the caller calls p.Put. Otherwise Wait calls Leave, and returns the
+// error of l.
 //
-// Leave is the only place of the module's locks where a goroutine's wait ends early. If the context
-// of l panics, or ends the goroutine, p has left, too: a context may be of a foreign type.
+// Leave is the only place where a goroutine's wait ends early. If the context of l panics, or ends
+// the goroutine, p has left, too: a context may be of a foreign type.
 func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 	p.Start(l)
 	p.sleeper.SleepInline()
@@ -35,6 +35,24 @@ func EndWait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 		return p.Outcome(), nil
 	}
 	return Pending, l.Err()
+}
+
+// EndRequest ends a request for p.N permits of line, whose outcome was o when it was made, and puts
+// p. If o is [Pending], the wait has started. With an error, of l or of the outcome, the caller has
+// got nothing.
+func EndRequest[L Line](p *Parker, l Limit, line L, o Outcome) error {
+	n, atOnce := p.N, o != Pending
+	if !atOnce {
+		var err error
+		if o, err = EndWait(p, l, line); err != nil {
+			return err
+		}
+	}
+	p.Put()
+	if atOnce && o == Granted {
+		return KeepUntil(l, line, n)
+	}
+	return o.Err()
 }
 
 // WokenIn is Woken of p, which is queued in line and leaves it unless the answer is true.

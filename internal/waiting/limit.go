@@ -1,4 +1,4 @@
-package waiter
+package waiting
 
 import (
 	"context"
@@ -7,8 +7,7 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// A Limit says when a wait ends early: when a context is done, after a time, or never. The zero
-// Limit never ends a wait.
+// A Limit says when a wait ends early: see package waiter.
 type Limit struct {
 	// Four words, so that a Limit stays in registers. A fifth would have it copied through memory,
 	// several times for each wait.
@@ -123,6 +122,15 @@ func (l Limit) Err() error {
 		return context.DeadlineExceeded
 	}
 	return ContextError(l.ctx)
+}
+
+// ContextError returns the error of a context whose done channel is closed: that of a cancel if the
+// context, of a foreign type, has none. A wait that was given up must not look like a success.
+func ContextError(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return context.Canceled
 }
 
 // left returns how long a wait that begins now may last.

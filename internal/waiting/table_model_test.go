@@ -1,6 +1,6 @@
 //go:build interleave
 
-package waiter
+package waiting
 
 import (
 	"testing"

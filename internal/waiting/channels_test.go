@@ -1,6 +1,6 @@
 //go:build !interleave
 
-package waiter_test
+package waiting_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync/sleep"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
@@ -21,15 +22,15 @@ func TestOnlyWaitsWithoutAnEndArePutIntoChannels(t *testing.T) {
 	defer waiter.UseChannels(waiter.UseChannels(false))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for _, forever := range []waiter.Limit{{}, waiter.UntilDone(context.Background())} {
-		p := waiter.GetParker(forever.InChannel())
+	for _, forever := range []waiting.Limit{{}, waiting.UntilDone(context.Background())} {
+		p := waiting.GetParker(forever.InChannel())
 		require.Equal(t, !sleep.Parks(), p.IsCheapest())
 		p.Put()
-		p = waiter.GetParker(forever)
+		p = waiting.GetParker(forever)
 		require.True(t, p.IsCheapest(), "the next one is as before")
 		p.Put()
 	}
-	for _, l := range []waiter.Limit{waiter.UntilDone(ctx), waiter.After(1), waiter.After(time.Hour).Fixed()} {
+	for _, l := range []waiting.Limit{waiting.UntilDone(ctx), waiting.After(1), waiting.After(time.Hour).Fixed()} {
 		require.Equal(t, l, l.InChannel())
 	}
 }

@@ -1,4 +1,4 @@
-package waiter
+package waiting
 
 import (
 	"testing"
@@ -18,5 +18,5 @@ func TestFutureWithoutBind(t *testing.T) {
 	require.ErrorIs(t, f.Err(), ErrPending)
 	require.ErrorIs(t, f.Take(), ErrPending)
 	require.False(t, f.Complete())
-	require.False(t, Bound(&f))
+	require.False(t, f.Bound())
 }

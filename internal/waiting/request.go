@@ -1,6 +1,6 @@
-package waiter
+package waiting
 
-// This file is for authors of locks: what a lock is to its futures.
+// This file is what a lock is to its futures.
 
 // A Request is how a lock starts and ends the request of a future. The future calls its methods, on
 // the goroutine of the future's owner. A Request may also be an [Explainer], and [Recorded].
@@ -10,6 +10,16 @@ type Request interface {
 	// Start makes the request for the w.N permits of w, which is idle, and returns its outcome; or
 	// [Pending] if w waits, armed with waker.
 	Start(w *Waiter, waker Waker) Outcome
+}
+
+// A Waker is a waiter.Waker, and the reverse: the type is a literal.
+type Waker = interface{ Wake() }
+
+// An Owner is a Waker whose Displaced is called before a waiting future replaces it by another one.
+// The tasks of package rt panic then: of two tasks that poll one future, only one would be woken.
+type Owner interface {
+	Waker
+	Displaced(by Waker)
 }
 
 // An Explainer is a [Request] that says more of the errors of its lock.
@@ -36,16 +46,15 @@ type Recorder interface {
 	FutureEnded(w *Waiter)
 }
 
-// Bind makes f a request for n permits, n >= 0, by way of r. It is the body of the Bind methods of
-// the locks. It panics if a round of f is under way whose request waits, or was granted.
+// Bind makes f a request for n permits, n >= 0, by way of r. It panics if a round of f is under way
+// whose request waits, or was granted.
 func Bind(f *Future, r Request, n int64) {
 	f.requireEnded()
 	f.node.N, f.r, f.bound = n, r, true
 }
 
-// Reuse returns the request of f, if it is an *R, for another round, or a new one. A lock whose
-// requests need more than the node keeps it there: the first Bind allocates it. It panics as [Bind]
-// does, so that no claimer has anything to do with the request any more.
+// Reuse returns the request of f, if it is an *R, for another round, or a new one. It panics as
+// [Bind] does, so that no claimer has anything to do with the request any more.
 func Reuse[R any](f *Future) *R {
 	f.requireEnded()
 	if r, ok := any(f.r).(*R); ok {
@@ -54,14 +63,14 @@ func Reuse[R any](f *Future) *R {
 	return new(R)
 }
 
-// RequestOf returns the request of the last Bind of f, nil before. The owner of f may ask.
-func RequestOf(f *Future) Request { return f.r }
+// Request returns the request of the last Bind of f, nil before. The owner of f may ask.
+func (f *Future) Request() Request { return f.r }
 
 // Bound reports whether a round of f is under way. The owner of f may ask.
-func Bound(f *Future) bool { return f.bound }
+func (f *Future) Bound() bool { return f.bound }
 
-// NodeOf returns the node of f.
-func NodeOf(f *Future) *Waiter { return &f.node }
+// Node returns the node of f.
+func (f *Future) Node() *Waiter { return &f.node }
 
 // requireEnded ends a round that has nothing to give back, and panics if there is something.
 func (f *Future) requireEnded() {

@@ -1,25 +1,34 @@
-package waiter
+package waiting
 
-import "github.com/farad-go/farad/internal/xsync"
+import (
+	"errors"
 
-// An Outcome is how a request ended. It travels with the wake-up. So a waiter that is woken, or
-// that loses the race to cancel, knows whether it has permits to give back.
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// An Outcome is how a request ended. It travels with the wake-up, so a waiter that loses the race
+// to cancel knows whether it has permits to give back.
 type Outcome uint8
 
-// The outcomes.
+// The outcomes. Package waiter has their meanings.
 const (
-	// Pending means that the request waits.
 	Pending Outcome = iota
-	// Granted means that the permits belong to the waiter.
 	Granted
-	// Closed, TooLarge and QueueFull mean that the waiter got nothing: [ErrClosed], [ErrTooLarge],
-	// [ErrQueueFull].
 	Closed
 	TooLarge
 	QueueFull
-	// Shed and WouldExpire, too: [ErrShed], [ErrWouldExpire].
 	Shed
 	WouldExpire
+)
+
+// The errors of outcomes, with the meanings of those of package waiter.
+var (
+	ErrClosed      = errors.New("farad: closed")
+	ErrTooLarge    = errors.New("farad: request exceeds size")
+	ErrQueueFull   = errors.New("farad: too many waiters")
+	ErrShed        = errors.New("farad: shed after too long a wait")
+	ErrWouldExpire = errors.New("farad: no permit expected before the deadline")
+	ErrPending     = errors.New("farad: request is pending")
 )
 
 var outcomeErrors = [...]error{
@@ -70,10 +79,8 @@ func (o Outcome) Err() error { return outcomeErrors[o] }
 //     claimer, which gives back what it had granted, once.
 //     (TestContract/StressConservesPermits)
 
-// A Waiter is the node of one request in a queue. It is intrusive: it is embedded in what waits, a
-// [Parker] for a goroutine or a [Future] for a task or a select, so queueing allocates nothing.
-//
-// A Waiter must not be copied after first use.
+// A Waiter is the node of one request in a queue: part of a [Parker] for a goroutine, of a [Future]
+// for a task or a select. So queueing allocates nothing. It must not be copied after first use.
 type Waiter struct {
 	next, prev *Waiter // guarded by the lock of the queue; next belongs to the wake list after the claim
 	queued     bool    // in a Queue; guarded by the same lock
@@ -158,8 +165,12 @@ func (w *Waiter) complete() bool {
 	}
 }
 
-// Arm prepares an idle node for a queue. When the request ends waker is woken, unless it is nil.
+// Arm prepares an idle node for a queue. When the request ends waker is woken, unless it is nil. A
+// goroutine's node needs no preparation.
 func (w *Waiter) Arm(waker Waker) {
+	if w.ofGoroutine {
+		return
+	}
 	w.waker, w.done = waker, nil
 	w.state.Store(stateArmed)
 }

@@ -1,6 +1,6 @@
 //go:build !interleave
 
-package waiter
+package waiting
 
 import "github.com/farad-go/farad/internal/xsync"
 
@@ -8,8 +8,7 @@ import "github.com/farad-go/farad/internal/xsync"
 // its request for a record, which costs as much as half an exchange.
 var recording xsync.Uint32
 
-// StartRecording has futures ask their requests for records. It is called before the first lock is
-// observed, and stays.
+// StartRecording is called before the first lock is observed, and stays.
 func StartRecording() { recording.Store(1) }
 
 func mayRecord() bool { return recording.Load() != 0 }
