@@ -397,7 +397,7 @@ var planted = []struct {
 	{
 		name: "who gives up keeps the keys that it has got", file: "sync/keyed/all.go",
 		in: "../../sync/keyed", test: "TestModelAll",
-		from: "\t\t\twaiter.GiveBack(m.request, m.n)\n",
+		from: "\t\t\twaiting.GiveBack(m.request, m.n)\n",
 		to:   "",
 	},
 	{
