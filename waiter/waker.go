@@ -9,10 +9,8 @@ package waiter
 // If it releases, the Wake of whom that grants the permits runs inside it. So where lines are long
 // a Wake had better only queue its task.
 // Spurious calls are legal everywhere: a task that is woken polls again, and may still have to
-// wait.
-type Waker interface {
-	Wake()
-}
+// wait. The type is a literal, so that no call has to convert it.
+type Waker = interface{ Wake() }
 
 // A WakerFunc is a function that serves as a [Waker].
 type WakerFunc func()

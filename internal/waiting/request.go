@@ -12,7 +12,7 @@ type Request interface {
 	Start(w *Waiter, waker Waker) Outcome
 }
 
-// A Waker is a waiter.Waker, and the reverse: the type is a literal.
+// A Waker is a waiter.Waker.
 type Waker = interface{ Wake() }
 
 // An Owner is a Waker whose Displaced is called before a waiting future replaces it by another one.
