@@ -14,7 +14,7 @@
 //
 // # For authors of locks
 //
-// A lock implements [Request]: three methods, with a line of its own for each [Waiter]. [Bind] then
+// A lock implements [Request]: three methods, over a line of [Waiter]s of its own. [Bind] then
 // makes a [Future] wait for it, and [Wait] a goroutine, until a [Limit] ends the wait. An [Outcome]
 // travels with each wake-up. The example of Request is such a lock.
 //

@@ -69,7 +69,7 @@ func (l *permits) release(n int64) {
 		l.free -= w.N
 		n = w.N
 		l.mu.Unlock()
-		if w.Deliver(waiter.Granted) {
+		if n == 1 && w.HandOff() || n > 1 && w.Deliver(waiter.Granted) {
 			n = 0
 		}
 	}
