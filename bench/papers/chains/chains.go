@@ -109,11 +109,11 @@ type chain struct {
 // An element is on a chain for one wait of its owner.
 type element struct {
 	parker   *waiting.Parker // written by the owner before the push, read by the notifier
-	below    *element       // Handed: the owner's. Others: written before a push, read after a detach
-	news     News           // written by the notifier, read by the owner after the token
-	holds    func() bool    // Delegated: the condition, for others to call; written before the push
-	notified xsync.Bool     // set by the notifier just before the token; cleared by the owner
-	left     xsync.Bool     // Delegated: gives up; set by the owner, cleared before the push
+	below    *element        // Handed: the owner's. Others: written before a push, read after a detach
+	news     News            // written by the notifier, read by the owner after the token
+	holds    func() bool     // Delegated: the condition, for others to call; written before the push
+	notified xsync.Bool      // set by the notifier just before the token; cleared by the owner
+	left     xsync.Bool      // Delegated: gives up; set by the owner, cleared before the push
 
 	_ [128 - 6*8]byte // two lines, because some processors fetch them in pairs
 }
