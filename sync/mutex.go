@@ -33,7 +33,7 @@ import (
 type Mutex struct {
 	_ noCopy
 
-	// word has the two bits of parking.Bits, and the bits admitted, full, bubbled and observing.
+	// word has the two bits of twobit.Bits, and the bits admitted, full, bubbled and observing.
 	//
 	// Invariants:
 	//
@@ -72,7 +72,7 @@ type Mutex struct {
 }
 
 const (
-	sleeping = parking.Mask &^ parking.Locked // the third state of parking.Bits
+	sleeping = parking.Sleepers
 
 	admitted  uint32 = parking.Mask + 1 // the holder has come through the gate
 	full             = admitted << 1    // no place of the express lane is left

@@ -10,7 +10,7 @@
 //
 // # For authors of executors
 //
-// [Waker], [WakerFunc]: how an executor is told that a future is worth polling.
+// [Waker], [WakerFunc]: how an executor learns that a future is worth polling.
 //
 // # For authors of locks
 //

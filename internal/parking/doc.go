@@ -2,6 +2,6 @@
 // have a queue of their own. A lock finds its queue by its key.
 //
 // The locks of two bits (sync/mutex), the waiting array (twa), the capacitors and the semaphore's
-// capacitor sleep here. Read the comment of [Table] in parking.go first, then twobit.go, the lock
-// of two bits. The package imports waiter and internal/xsync.
+// capacitor sleep here. Read the comment of [Table] in parking.go first, then package twobit, the
+// lock of two bits.
 package parking

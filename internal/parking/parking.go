@@ -136,22 +136,34 @@ func (t *Table) bucket(k Key) *bucket {
 	return &t.buckets[Mix(uint64(k.Hash), uint64(k.Part))&uint64(len(t.buckets)-1)]
 }
 
+// A State is what the two bits of a lock say whose sleepers are here: see package twobit.
+type State = uint32
+
+// The states: free; held; held, and goroutines may sleep.
+const (
+	Unlocked State = 0
+	Locked   State = 1
+	Sleepers State = 2
+
+	Mask = 3 // the bits
+)
+
 // Sleep sleeps until a waker wakes k, or l ends the wait. It does not sleep if still, which is
 // called under the lock that a wake takes, returns false. failedWakes is how many wakes of this
 // wait have failed so far. If l has ended the wait the error is that of l. A wake that came all the
 // same has been passed on, but a lock that was handed over is the sleeper's. A sleeper that is
 // woken asks its context itself. In the steady state Sleep allocates nothing.
 func (t *Table) Sleep(l waiting.Limit, k Key, failedWakes int, still func() bool) (How, error) {
-	how, ended := t.sleep(l, k, failedWakes, still)
+	how, ended := t.SleepUnasked(l, k, failedWakes, still)
 	if ended {
 		return how, l.Err()
 	}
 	return how, nil
 }
 
-// sleep is Sleep, but says whether l has ended the wait. It does not ask the context, which might
-// panic: then a lock that was handed over would be lost.
-func (t *Table) sleep(l waiting.Limit, k Key, failedWakes int, still func() bool) (how How, ended bool) {
+// SleepUnasked is Sleep, but says whether l has ended the wait. It does not ask the context, which
+// might panic: then a lock that was handed over would be lost.
+func (t *Table) SleepUnasked(l waiting.Limit, k Key, failedWakes int, still func() bool) (how How, ended bool) {
 	s := GetSleeper()
 	p := s.Parker(l)
 	if !t.Enter(s, &p.Waiter, k, failedWakes, still) {
@@ -396,6 +408,9 @@ func (t *Table) Count(of func(Key) bool) (n int) {
 
 // Buckets returns the number of buckets.
 func (t *Table) Buckets() int { return len(t.buckets) }
+
+// Sleeping returns the number of sleepers of k in the process's table.
+func Sleeping(k Key) int { return Default().Sleeping(k) }
 
 // Sleeping returns the number of sleepers of k.
 func (t *Table) Sleeping(k Key) (n int) {

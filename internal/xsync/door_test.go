@@ -18,7 +18,7 @@ import (
 // core has the folders and files whose code reaches atomics, mutexes, pools and sleeps through the
 // door only, so that an explorer of interleavings sees every step that matters.
 var core = []string{
-	"waiter", "internal/waiting", "internal/engine", "internal/parking", "bench/papers/chains", "bench/papers/phased", "bench/papers/innerlocks",
+	"waiter", "internal/waiting", "internal/engine", "internal/parking", "internal/parking/twobit", "bench/papers/chains", "bench/papers/phased", "bench/papers/innerlocks",
 	"bench/papers/lanes",
 	"sync", "twa", "limit",
 	// The executor's own concurrency; its other files use timers, contexts, coroutines and the

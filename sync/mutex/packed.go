@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/parking/twobit"
 	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 )
@@ -58,7 +59,7 @@ func (p Packed) Lock(i int) {
 
 func (b packedBits) lockSlow() {
 	if !b.Set(parking.Unlocked, parking.Locked) {
-		_ = parking.Lock(waiting.Limit{}, b, b.key())
+		_ = twobit.Lock(waiting.Limit{}, b, b.key())
 	}
 }
 
@@ -72,10 +73,10 @@ func (p Packed) LockContext(ctx context.Context, i int) error {
 		return err
 	}
 	if !b.tryLock() {
-		return parking.Lock(waiting.UntilDone(ctx), b, b.key())
+		return twobit.Lock(waiting.UntilDone(ctx), b, b.key())
 	}
 	if xsync.MayPanic(ctx) || ctx.Err() != nil {
-		return parking.Keep(ctx, b, b.key())
+		return twobit.Keep(ctx, b, b.key())
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func (p Packed) LockContext(ctx context.Context, i int) error {
 // If d <= 0 it never is; TryLock locks without waiting. It panics if there is no lock i.
 func (p Packed) LockTimeout(d time.Duration, i int) bool {
 	b := p.at(i)
-	return d > 0 && (b.tryLock() || parking.Lock(waiting.After(d), b, b.key()) == nil)
+	return d > 0 && (b.tryLock() || twobit.Lock(waiting.After(d), b, b.key()) == nil)
 }
 
 // Unlock unlocks lock i and wakes a waiter, if there is one. If lock i is not locked Unlock panics
@@ -100,7 +101,7 @@ func (p Packed) Unlock(i int) {
 }
 
 func (b packedBits) unlockSlow() {
-	if !parking.Unlock(b, b.key()) {
+	if !twobit.Unlock(b, b.key()) {
 		panic("mutex: unlock of unlocked mutex")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/parking/twobit"
 	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 )
@@ -54,7 +55,7 @@ func (p *Pointer[T]) Store(v *T) {
 // Lock locks p. If p is locked the caller waits.
 func (p *Pointer[T]) Lock() {
 	if !p.b.Set(parking.Unlocked, parking.Locked) {
-		_ = parking.Lock(waiting.Limit{}, &p.b, p.b.key())
+		_ = twobit.Lock(waiting.Limit{}, &p.b, p.b.key())
 	}
 }
 
@@ -71,10 +72,10 @@ func (p *Pointer[T]) LockContext(ctx context.Context) error {
 		return err
 	}
 	if !p.TryLock() {
-		return parking.Lock(waiting.UntilDone(ctx), &p.b, p.b.key())
+		return twobit.Lock(waiting.UntilDone(ctx), &p.b, p.b.key())
 	}
 	if xsync.MayPanic(ctx) || ctx.Err() != nil {
-		return parking.Keep(ctx, &p.b, p.b.key())
+		return twobit.Keep(ctx, &p.b, p.b.key())
 	}
 	return nil
 }
@@ -82,13 +83,13 @@ func (p *Pointer[T]) LockContext(ctx context.Context) error {
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
 // If d <= 0 it never is; TryLock locks without waiting.
 func (p *Pointer[T]) LockTimeout(d time.Duration) bool {
-	return d > 0 && (p.TryLock() || parking.Lock(waiting.After(d), &p.b, p.b.key()) == nil)
+	return d > 0 && (p.TryLock() || twobit.Lock(waiting.After(d), &p.b, p.b.key()) == nil)
 }
 
 // Unlock unlocks p and wakes a waiter, if there is one. If p is not locked Unlock panics and does
 // not change p.
 func (p *Pointer[T]) Unlock() {
-	if !p.b.Set(parking.Locked, parking.Unlocked) && !parking.Unlock(&p.b, p.b.key()) {
+	if !p.b.Set(parking.Locked, parking.Unlocked) && !twobit.Unlock(&p.b, p.b.key()) {
 		panic("mutex: unlock of unlocked mutex")
 	}
 }

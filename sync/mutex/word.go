@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/parking/twobit"
 	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 )
@@ -26,7 +27,7 @@ import (
 // Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (probablydance.com, 2022).
 type Word struct {
 	_ noCopy
-	w parking.Word
+	w twobit.Word
 }
 
 // Lock locks m. If m is locked the caller waits.
@@ -37,7 +38,7 @@ func (m *Word) Lock() {
 }
 
 //go:noinline
-func (m *Word) lockSlow() { _ = parking.Lock(waiting.Limit{}, &m.w, m.w.Key()) }
+func (m *Word) lockSlow() { _ = twobit.Lock(waiting.Limit{}, &m.w, m.w.Key()) }
 
 // TryLock locks m if it is unlocked, and reports whether it did.
 func (m *Word) TryLock() bool { return m.w.TryLock() }
@@ -52,10 +53,10 @@ func (m *Word) LockContext(ctx context.Context) error {
 		return err
 	}
 	if !m.w.TryLock() {
-		return parking.Lock(waiting.UntilDone(ctx), &m.w, m.w.Key())
+		return twobit.Lock(waiting.UntilDone(ctx), &m.w, m.w.Key())
 	}
 	if xsync.MayPanic(ctx) || ctx.Err() != nil {
-		return parking.Keep(ctx, &m.w, m.w.Key())
+		return twobit.Keep(ctx, &m.w, m.w.Key())
 	}
 	return nil
 }
@@ -63,7 +64,7 @@ func (m *Word) LockContext(ctx context.Context) error {
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
 // If d <= 0 it never is; TryLock locks without waiting.
 func (m *Word) LockTimeout(d time.Duration) bool {
-	return d > 0 && (m.w.TryLock() || parking.Lock(waiting.After(d), &m.w, m.w.Key()) == nil)
+	return d > 0 && (m.w.TryLock() || twobit.Lock(waiting.After(d), &m.w, m.w.Key()) == nil)
 }
 
 // Unlock unlocks m and wakes a waiter, if there is one. If m is not locked Unlock panics and does
@@ -76,7 +77,7 @@ func (m *Word) Unlock() {
 
 //go:noinline
 func (m *Word) unlockSlow() {
-	if !parking.Unlock(&m.w, m.w.Key()) {
+	if !twobit.Unlock(&m.w, m.w.Key()) {
 		panic("mutex: unlock of unlocked mutex")
 	}
 }

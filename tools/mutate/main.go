@@ -143,15 +143,15 @@ func testsOfFolder(root, dir string) []string {
 			"-race -tags interleave -run Model/(future|waiting|lock/2x1|cancel)|ModelWaits -short " +
 				"./internal/engine ./internal/waiting ./waiter",
 		}
-	case "internal/parking":
+	case "internal/parking", "internal/parking/twobit":
 		return []string{
-			"-tags interleave -run Model -short ./internal/parking ./sync/mutex",
-			"-short ./internal/parking ./sync/mutex",
+			"-tags interleave -run Model -short ./internal/parking/... ./sync/mutex",
+			"-short ./internal/parking/... ./sync/mutex",
 			"-tags interleave -run Model -short ./twa ./sync ./sync/capacitor ./sync/semaphore",
 			"-short ./twa ./sync ./sync/capacitor",
 			"-tags interleave -run ModelBit ./sync/mutex",
 			"./sync",
-			"-race -short ./internal/parking ./sync/mutex ./twa",
+			"-race -short ./internal/parking/... ./sync/mutex ./twa",
 			"-race -tags interleave -run ModelTable|ModelBits|ModelArray -short ./internal/parking ./sync/mutex ./twa",
 		}
 	case "runtime":
@@ -197,6 +197,7 @@ var defaultTargets = []string{
 	"internal/engine",
 	"internal/order",
 	"internal/parking",
+	"internal/parking/twobit",
 	"internal/waiting",
 	"internal/xsync/sleep",
 	"waiter",

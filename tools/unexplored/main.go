@@ -33,8 +33,8 @@ const (
 
 // core are the folders whose functions the explorer should reach.
 var core = []string{
-	"internal/engine", "internal/parking", "internal/waiting", "runtime", "sync", "sync/capacitor", "sync/keyed",
-	"sync/mutex", "sync/rwlock", "sync/semaphore", "twa", "waiter",
+	"internal/engine", "internal/parking", "internal/parking/twobit", "internal/waiting", "runtime", "sync",
+	"sync/capacitor", "sync/keyed", "sync/mutex", "sync/rwlock", "sync/semaphore", "twa", "waiter",
 }
 
 func main() {

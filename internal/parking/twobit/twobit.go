@@ -1,8 +1,12 @@
-package parking
+// Package twobit is a mutual exclusion lock of two bits, whose sleepers are in the table of package
+// parking. The small locks of sync/mutex are made of it. word.go has the bits of the one of four
+// bytes.
+package twobit
 
 import (
 	"context"
 
+	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 )
@@ -36,26 +40,16 @@ import (
 // it; a compare-and-swap, which costs the same here, leaves no trace when it fails.
 type Bits interface {
 	// Get returns the state.
-	Get() State
+	Get() parking.State
 	// Set changes the state, if it is from.
-	Set(from, to State) bool
+	Set(from, to parking.State) bool
 }
 
-// A State is what the two bits say.
-type State = uint32
-
-// The states.
-const (
-	Unlocked State = iota
-	Locked
-	sleeping
-
-	Mask = 3 // the bits
-)
+const sleeping = parking.Sleepers
 
 // Lock locks b after a try has failed, or returns the error of l if that ends the wait before. k is
 // b's key.
-func Lock[B Bits](l waiting.Limit, b B, k Key) error {
+func Lock[B Bits](l waiting.Limit, b B, k parking.Key) error {
 	if err := lock(l, b, k); err != nil {
 		return err
 	}
@@ -63,50 +57,50 @@ func Lock[B Bits](l waiting.Limit, b B, k Key) error {
 }
 
 // Keep is called when b has just been locked. If ctx is done it unlocks b and returns ctx.Err().
-func Keep[B Bits](ctx context.Context, b B, k Key) error {
+func Keep[B Bits](ctx context.Context, b B, k parking.Key) error {
 	return waiting.Keep(ctx, held[B]{b, k}, 1)
 }
 
 // held unlocks a lock, for [waiting.Keep].
 type held[B Bits] struct {
 	b B
-	k Key
+	k parking.Key
 }
 
 func (h held[B]) GiveBack(int64) bool { return Unlock(h.b, h.k) }
 
 // lock is Lock without the look at the context after the grant.
-func lock[B Bits](l waiting.Limit, b B, k Key) error {
+func lock[B Bits](l waiting.Limit, b B, k parking.Key) error {
 	for i := 0; xsync.Spin(i); i++ {
-		if b.Get() == Unlocked && b.Set(Unlocked, Locked) {
+		if b.Get() == parking.Unlocked && b.Set(parking.Unlocked, parking.Locked) {
 			return nil
 		}
 	}
 	l = l.Fixed()
-	mine, failedWakes := Locked, 0
+	mine, failedWakes := parking.Locked, 0
 	for {
 		switch b.Get() {
-		case Unlocked:
-			if b.Set(Unlocked, mine) {
+		case parking.Unlocked:
+			if b.Set(parking.Unlocked, mine) {
 				return nil
 			}
 			continue
-		case Locked:
-			if !b.Set(Locked, sleeping) {
+		case parking.Locked:
+			if !b.Set(parking.Locked, sleeping) {
 				continue
 			}
 		default:
 		}
-		how, ended := Default().sleep(l, k, failedWakes, func() bool { return b.Get() == sleeping })
+		how, ended := parking.Default().SleepUnasked(l, k, failedWakes, func() bool { return b.Get() == sleeping })
 		switch {
 		case ended:
-			if how == Handed {
+			if how == parking.Handed {
 				Unlock(b, k)
 			}
 			return l.Err()
-		case how == Handed:
+		case how == parking.Handed:
 			return nil
-		case how == Woken:
+		case how == parking.Woken:
 			mine = sleeping // invariant 2
 			failedWakes++
 		default:
@@ -115,27 +109,24 @@ func lock[B Bits](l waiting.Limit, b B, k Key) error {
 }
 
 // Unlock unlocks b, and reports false if it was not locked.
-func Unlock[B Bits](b B, k Key) bool {
+func Unlock[B Bits](b B, k parking.Key) bool {
 	for { // A retry follows only another's success.
 		switch b.Get() {
-		case Unlocked:
+		case parking.Unlocked:
 			return false
-		case Locked:
-			if b.Set(Locked, Unlocked) {
+		case parking.Locked:
+			if b.Set(parking.Locked, parking.Unlocked) {
 				return true
 			}
 		default:
-			if Default().WakeOrHand(k, func(hand bool) bool {
+			if parking.Default().WakeOrHand(k, func(hand bool) bool {
 				if hand {
 					return b.Get() == sleeping
 				}
-				return b.Set(sleeping, Unlocked)
+				return b.Set(sleeping, parking.Unlocked)
 			}) {
 				return true
 			}
 		}
 	}
 }
-
-// Sleeping returns the number of sleepers of k.
-func Sleeping(k Key) int { return Default().Sleeping(k) }

@@ -1,6 +1,6 @@
 //go:build !interleave
 
-package parking
+package twobit
 
 import (
 	"runtime"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
+	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 )
@@ -20,14 +21,14 @@ type released struct {
 	slept bool // a goroutine wanted to sleep
 }
 
-func (r *released) Get() State {
+func (r *released) Get() parking.State {
 	if r.looks--; r.looks == 0 {
 		r.TryUnlock()
 	}
 	return r.Word.Get()
 }
 
-func (r *released) Set(from, to State) bool {
+func (r *released) Set(from, to parking.State) bool {
 	if to == sleeping {
 		r.slept = true
 		return false // no goroutine would wake it
@@ -46,7 +47,7 @@ func TestSpinsBeforeItSleeps(t *testing.T) {
 	for looks := 1; looks <= 3; looks++ {
 		r := &released{looks: looks}
 		require.True(t, r.TryLock())
-		require.NoError(t, Lock(waiting.Limit{}, r, Key{Object: r}))
+		require.NoError(t, Lock(waiting.Limit{}, r, parking.Key{Object: r}))
 		require.False(t, r.slept, "released at look %d", looks)
 		require.False(t, r.TryLock())
 	}
