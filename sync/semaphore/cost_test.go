@@ -155,7 +155,7 @@ func TestPlainPathsKnowNoOrders(t *testing.T) {
 	for f, calls := range map[string][]string{
 		"Acquire": {
 			"acquireNothing", "acquireObserved", "Permits.Keep",
-			"Permits.Begin", "engine.End", "Permits.BeginUntil", "Permits.EndUntil", "namedSlow", "waiter.doneOf",
+			"Permits.Begin", "engine.End", "Permits.BeginUntil", "Permits.EndUntil", "namedSlow", "waiting.doneOf",
 		},
 		"TryAcquire": {"acquireNothing", "tryObserved"},
 		"Release":    {"releaseObserved", "releaseElse", "Permits.Release"},
