@@ -21,7 +21,7 @@ func SetRegistry(of func(at uintptr) Record, joined func(t Type, lock any) Recor
 // state is what slow paths ask before they look for a record.
 var state struct {
 	everything xsync.Uint32 // a Level: what locks join at on their next slow path
-	some       xsync.Bool   // a lock is observed, or joins on its next slow path
+	some       xsync.Uint32 // not 0: a lock is observed, or joins on its next slow path
 
 	_ cpu.CacheLinePad // those above are read often, and hardly ever written
 
@@ -44,17 +44,23 @@ func Everything() Level {
 	if Inert {
 		return Off
 	}
-	return Level(state.everything.Load())
+	return Level(xsync.Glance32(&state.everything))
 }
 
 // SetEverything sets it, and returns what it was.
 func SetEverything(level Level) Level { return Level(state.everything.Swap(uint32(level))) }
 
 // Any reports whether a lock is observed, or joins on its next slow path.
-func Any() bool { return !Inert && state.some.Load() }
+func Any() bool { return !Inert && xsync.Glance32(&state.some) != 0 }
 
 // SetAny sets what it reports.
-func SetAny(on bool) { state.some.Store(on) }
+func SetAny(on bool) {
+	some := uint32(0)
+	if on {
+		some = 1
+	}
+	state.some.Store(some)
+}
 
 // NewID returns a number that nothing else in the process has.
 func NewID() uint64 { return NewIDs(1) }

@@ -11,4 +11,4 @@ var recording xsync.Uint32
 // StartRecording is called before the first lock is observed, and stays.
 func StartRecording() { recording.Store(1) }
 
-func mayRecord() bool { return recording.Load() != 0 }
+func mayRecord() bool { return xsync.Glance32(&recording) != 0 }

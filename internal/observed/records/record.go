@@ -201,9 +201,11 @@ func (r *Record) boundUnknownLocked() {
 }
 
 // nameAfter has the lock be called by a place.
+//
+//go:norace
 func (r *Record) nameAfter(s *Stack) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.mu.enter()
+	defer r.mu.leave()
 	if r.unnamed.Swap(0) != 0 {
 		r.place = s.PCs()
 	}

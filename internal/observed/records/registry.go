@@ -26,7 +26,7 @@ const maxLocks = 1 << 14
 //  2. The registry keeps no lock alive. (TestRegistryKeepsNoLockAlive)
 //  3. At most maxLocks records are in the table. (TestRegistryIsBounded)
 var registry struct {
-	full  xsync.Bool // a lock's slow path found no room, and none has left since
+	full  xsync.Uint32 // not 0: a lock's slow path found no room, and none has left since
 	table xsync.Pointer[table]
 
 	_ cpu.CacheLinePad // those above are read often, and hardly ever written
@@ -57,9 +57,13 @@ func init() {
 
 // joined observes a lock at the level of [observed.Everything], unless it is observed already, and
 // returns its record.
+//
+//go:norace
 func joined(t observed.Type, lock any) observed.Record {
-	if registry.full.Load() { // no use in taking the registry's lock for each wait
+	if xsync.Glance32(&registry.full) != 0 { // no use in taking the registry's lock for each wait
+		xsync.RaceDisable()
 		registry.dropped.Add(1)
+		xsync.RaceEnable()
 		return &lost
 	}
 	l, _ := t.Weak(lock)
@@ -124,28 +128,79 @@ const (
 )
 
 // join observes a lock, which the caller keeps alive, and returns its record.
+//
+// Under the race detector the caller is ordered with nobody who has had a lock joined. So it sees
+// what others do to the registry and the record only by functions that the detector does not see.
+// It sets the bit O itself, on its slow path unseen: a lock is its users', who may write over it
+// afterwards, and not ordered by that.
+//
+//go:norace
 func join(l observed.Lock, name string, level observed.Level, w why) *Record {
-	at := l.At()
 	if level == observed.Off {
-		leave(at)
+		leave(l.At())
 		return &lost
 	}
+	var enrolled struct {
+		r     *Record
+		fresh bool
+	}
+	aside(func() { enrolled.r, enrolled.fresh = enroll(l, name, level, w) })
+	r, fresh := enrolled.r, enrolled.fresh
+	switch {
+	case r == &lost:
+		return r
+	case w == bySlowPath:
+		xsync.RaceDisable()
+		r.agree()
+		xsync.RaceEnable()
+	default:
+		r.agree()
+	}
+	aside(func() { r.begin(fresh) })
+	return r
+}
+
+// aside calls f. Under the race detector another goroutine does, and the caller is not ordered
+// after it.
+//
+//go:norace
+func aside(f func()) {
+	if !xsync.Races {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		f()
+		xsync.RaceDisable()
+		close(done)
+		xsync.RaceEnable()
+	}()
+	xsync.RaceDisable()
+	<-done
+	xsync.RaceEnable()
+}
+
+// enroll puts a lock into the registry, unless it is there, and returns its record. It reports
+// whether that is new.
+func enroll(l observed.Lock, name string, level observed.Level, w why) (r *Record, fresh bool) {
 	waiting.StartRecording() // before the bit O of any lock is set
+	at := l.At()
 	registry.mu.Lock()
 	agents.Identify()
-	r := find(at)
+	r = find(at)
 	if r != &lost && r.lock != l { // of one that was collected: collected is under way
 		removeLocked(r)
 		r = &lost
 	}
-	fresh := r == &lost
+	fresh = r == &lost
 	if fresh {
 		if len(registry.records) >= maxLocks {
 			registry.dropped.Add(1)
 			if w == bySlowPath { // An old one that was dropped instead would join again on its next.
-				registry.full.Store(true)
+				registry.full.Store(1)
 				registry.mu.Unlock()
-				return &lost
+				return &lost, false
 			}
 			oldest := registry.records[0]
 			removeLocked(oldest)
@@ -169,9 +224,7 @@ func join(l observed.Lock, name string, level observed.Level, w why) *Record {
 		r.set(name, level)
 	}
 	registry.mu.Unlock()
-	r.agree()
-	r.begin(fresh)
-	return r
+	return r, fresh
 }
 
 // Watch observes a lock or an executor under a name, which may be empty. It reports false if its
@@ -281,7 +334,7 @@ func removeLocked(r *Record) {
 			return
 		case r:
 			s.Store(&lost)
-			registry.full.Store(false)
+			registry.full.Store(0)
 			countHoldersLocked(r.Level(), observed.Off)
 			r.cleanup.Stop()
 			byID := func(o *Record, id uint64) int { return cmp.Compare(o.id, id) }

@@ -20,6 +20,8 @@ type Stack struct {
 
 // PCs returns the program counters, innermost first, for runtime.CallersFrames. They must not be
 // changed.
+//
+//go:norace
 func (s *Stack) PCs() []uintptr {
 	if s == nil {
 		return nil

@@ -33,6 +33,36 @@ func TestRaceOtherLocks(t *testing.T) {
 	inSteps(step, step)
 }
 
+// The first to use a lock has it join the registry.
+func TestRaceLocksJoin(t *testing.T) {
+	x := 0
+	inSteps(
+		func() { x++; mu := new(sync.Mutex); mu.Lock(); mu.Unlock() },
+		func() { mu := new(sync.Mutex); mu.Lock(); mu.Unlock(); x++ },
+	)
+}
+
+// The first reader has the lock join.
+func TestRaceReadersJoin(t *testing.T) {
+	x, mu := 0, new(sync.RWMutex)
+	inSteps(
+		func() { x++; mu.RLock(); mu.RUnlock() },
+		func() { mu.RLock(); mu.RUnlock(); x++ },
+	)
+}
+
+// What is done to a lock as it joins is its user's.
+func TestNoRaceLocksWrittenOver(t *testing.T) {
+	mu, rw := new(sync.Mutex), new(sync.RWMutex)
+	for range 100 {
+		mu.Lock()
+		mu.Unlock()
+		rw.RLock()
+		rw.RUnlock()
+		*mu, *rw = sync.Mutex{}, sync.RWMutex{}
+	}
+}
+
 func TestNoRaceObservedWaits(t *testing.T) {
 	x, mu, wg := 0, new(sync.RWMutex), new(sync.WaitGroup)
 	for range 10 {
