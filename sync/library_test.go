@@ -164,6 +164,9 @@ func TestRacesAreSeen(t *testing.T) {
 	t.Run("program with bubbles", func(t *testing.T) { requireRaces(t, s.build(t, overlay)) })
 	add("observed_test.go")
 	t.Run("program that is observed", func(t *testing.T) { requireRaces(t, s.build(t, overlay)) })
+	t.Run("program that is observed and portable", func(t *testing.T) {
+		requireRaces(t, s.build(t, overlay, "-tags=farad_portable"))
+	})
 }
 
 func requireRaces(t *testing.T, program string) {
@@ -227,10 +230,10 @@ func (s swap) withoutOwnTests(t *testing.T) map[string]string {
 
 // build compiles the tests of the package under the overlay for the race detector, and returns
 // where they are.
-func (s swap) build(t *testing.T, overlay map[string]string) (program string) {
+func (s swap) build(t *testing.T, overlay map[string]string, flags ...string) (program string) {
 	t.Helper()
 	program = filepath.Join(t.TempDir(), "races")
-	s.goTest(t, "-race", "-c", "-o="+program, "-overlay="+written(t, overlay))
+	s.goTest(t, append(flags, "-race", "-c", "-o="+program, "-overlay="+written(t, overlay))...)
 	return program
 }
 
