@@ -40,19 +40,26 @@ func Learn(ctx context.Context) {
 	if atomic.LoadUintptr(&learned) == t {
 		return
 	}
-	atomic.StoreUintptr(&learned, t)
+	keep(&learned, t)
 	if c, d := context.Canceled, context.DeadlineExceeded; first(&c) == first(&d) {
 		return // Interfaces begin with something else one day: every context may end, and panic.
 	}
 	switch KindOf(ctx) {
 	case Background:
-		atomic.StoreUintptr(&background, t)
+		keep(&background, t)
 	case Cancellable:
-		atomic.StoreUintptr(&cancellable, t)
+		keep(&cancellable, t)
 	case Timed:
-		atomic.StoreUintptr(&timed, t)
+		keep(&timed, t)
 	default:
 	}
+}
+
+// keep stores the word of a type. It orders nothing in the program.
+func keep(at *uintptr, t uintptr) {
+	RaceDisable()
+	atomic.StoreUintptr(at, t)
+	RaceEnable()
 }
 
 // A ContextKind is a type of contexts.

@@ -56,6 +56,19 @@ func TestRaceReadersThatTry(t *testing.T) {
 	inSteps(step, step)
 }
 
+// Contexts of two types, each of which is new to the locks.
+func TestRaceContextsAreLearned(t *testing.T) {
+	type one struct{ context.Context }
+	type other struct{ context.Context }
+	x := 0
+	step := func(ctx context.Context) {
+		mu := new(sync.Mutex)
+		mu.LockContext(ctx)
+		mu.Unlock()
+	}
+	inSteps(func() { x++; step(one{t.Context()}) }, func() { step(other{t.Context()}); x++ })
+}
+
 func TestRaceDoneBesideDone(t *testing.T) {
 	x, wg, other := 0, new(sync.WaitGroup), new(sync.WaitGroup)
 	wg.Add(3)
