@@ -98,3 +98,30 @@ func TestADebtGoesAlong(t *testing.T) {
 	require.Equal(t, "new", o.ledger.group("m").account.parent.tenant)
 	require.Empty(t, unsound(o))
 }
+
+// A request brings news along that end all that is within its parent. So the parent's group is new
+// for the request itself.
+func TestNewsThatEndAGroup(t *testing.T) {
+	o := grove(DebitGrants)
+	var wake waiting.WakeList
+	require.True(t, o.Take(claimOf(-1, "b"), 1, 0))
+	push := func(n, most int64, path ...any) *waiting.Waiter {
+		w := &waiting.Waiter{N: n}
+		w.Arm(nil)
+		c := claimOf(-1, path...)
+		c.Path[1].Most = most
+		o.Amend(c, &wake)
+		_, outcome := o.PushCapped(w, c, 0, &wake)
+		require.Equal(t, waiting.Pending, outcome)
+		require.Empty(t, unsound(o))
+		return w
+	}
+	large := push(3, -1, "a/1", "a")
+	small := push(1, 2, "a/2", "a")
+	wake.Wake()
+	require.Equal(t, waiting.StatusComplete, large.Status())
+	require.EqualValues(t, 2, o.ledger.group("a").account.most)
+	w, tenant := o.PopFit(1, 0, &wake)
+	require.Same(t, small, w)
+	require.Equal(t, "a/2", tenant)
+}

@@ -13,6 +13,7 @@ package order
 //  2. What a spare account says of the parent is used only if the path names the tenant of that
 //     group. So it may have become another's. (TestATenantThatComesBackIsWithinItsParent)
 //  3. There are at most 64, and none is in the old map. (TestSparesKeepNoMapOfMany)
+//  4. Spares, and what was found last, change nothing but the work. (TestSparesChangeNothing)
 
 // spares are accounts that are not in use: a list, by next and prev, the one that gets used again
 // first in front. Those of groups are apart.
@@ -132,7 +133,7 @@ func (g *ledger) begun(kind int, tenant any, weight int, most int64, in *lane) *
 		fallthrough
 	default:
 		l = g.unused(kind)
-		if l.tenant = tenant; kind == 0 && in != nil && in.tenant == tenant {
+		if l.tenant = tenant; in != nil && in.tenant == tenant {
 			in.account.group.own = l
 		} else {
 			g.add(l)
