@@ -3,10 +3,12 @@ package semaphore_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
@@ -300,4 +302,32 @@ func TestAccountsUnderStress(t *testing.T) {
 		wg.Wait()
 		requireIdle(t, s)
 	}
+}
+
+// A semaphore keeps no more tenants that have gone than it says.
+func TestFewTenantsStayReachable(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	s := semaphore.New(100, semaphore.WithShares(nil), semaphore.WithMaxInUse(anyNumber))
+	var all []weak.Pointer[[16]int]
+	for i := range 10 {
+		came := len(all)
+		for range 10 * (i + 1) {
+			tenant := new([16]int)
+			require.True(t, s.As(tenant).TryAcquire(1))
+			all = append(all, weak.Make(tenant))
+		}
+		for _, p := range all[came:] {
+			s.As(p.Value()).Release(1)
+		}
+	}
+	runtime.GC()
+	reachable := 0
+	for _, p := range all {
+		if p.Value() != nil {
+			reachable++
+		}
+	}
+	t.Logf("%d of %d", reachable, len(all))
+	require.LessOrEqual(t, reachable, 64+2) // those that were asked for last, too
+	requireIdle(t, s)
 }
