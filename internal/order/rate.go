@@ -77,12 +77,18 @@ func (r *rate) pace(now int64, size int) float64 {
 	return pace
 }
 
-// after returns how many nanoseconds pass until so many permits will have been popped. What was
-// popped last is served first.
-func (r *rate) after(permits float64, now int64, size int) float64 {
+// after returns how many nanoseconds pass until so many permits will have been granted. If requests
+// are staged, what was popped last is granted first. Otherwise that has been granted, and what
+// comes next is taken to be as large.
+func (r *rate) after(permits float64, now int64, size int, staged bool) float64 {
 	pace, rest := r.pace(now, size), 0.0
 	if r.busy {
-		rest = max(0, pace*float64(r.n)-float64(now-r.last))
+		due := float64(r.n)
+		if !staged {
+			due = min(due, permits)
+			permits -= due
+		}
+		rest = max(0, pace*due-float64(now-r.last))
 	}
 	return permits*pace + rest
 }
@@ -101,5 +107,5 @@ func (o *Order) predict(l *lane, tenant any, weight int, n, now int64) float64 {
 		return 0
 	}
 	permits := o.policy.needed(l, tenant, weight, float64(charge(n)), float64(o.permits))
-	return o.rate.after(permits, now, o.size)
+	return o.rate.after(permits, now, o.size, o.ledger == nil)
 }

@@ -24,6 +24,11 @@ func TestATenantThatComesBackFindsItsAccount(t *testing.T) {
 	require.Same(t, first, use("another"))
 	require.Len(t, o.ledger.tenants.lanes, 1, "who has lost its account")
 	require.Same(t, first, use("one"))
+	require.True(t, o.Take(claimOf(-1, "one"), 1, 0))
+	second := use("another")
+	require.True(t, o.Return("one", 1, 1, 0))
+	require.Same(t, first, use("one"), "which is not the next that is used again")
+	require.Same(t, second, use("another"))
 
 	require.True(t, o.Take(claimOf(-1, "one/1", "one"), 1, 0))
 	require.True(t, o.ledger.group("one") != nil, "others are within it now")

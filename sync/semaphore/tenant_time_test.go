@@ -18,10 +18,19 @@ import (
 
 // Tests in the time of a bubble, which the explorer's clock does not know.
 
-// Who cannot be served in time is told at once, by any kind of deadline, and when to come back.
+// Who cannot be served in time is told at once, by any kind of deadline, and when to come back. So
+// it is with accounts, where the request that is next is not taken out of the line before its turn.
 func TestLateRequestsAreRefused(t *testing.T) {
+	refuse := semaphore.WithQueue(semaphore.Queue{RefuseLate: true})
+	t.Run("queue", func(t *testing.T) { lateRequestsAreRefused(t, refuse) })
+	t.Run("tree", func(t *testing.T) {
+		lateRequestsAreRefused(t, refuse, semaphore.WithShares(nil), semaphore.WithParent(within))
+	})
+}
+
+func lateRequestsAreRefused(t *testing.T, opts ...semaphore.Option) {
 	synctest.Test(t, func(t *testing.T) {
-		s := semaphore.New(1, semaphore.WithQueue(semaphore.Queue{RefuseLate: true}))
+		s := semaphore.New(1, opts...)
 		require.True(t, s.TryAcquire(1))
 		var wg sync.WaitGroup
 		for range 30 {
@@ -33,7 +42,7 @@ func TestLateRequestsAreRefused(t *testing.T) {
 		}
 		synctest.Wait()
 		s.Release(1)
-		time.Sleep(201 * time.Millisecond) // 20 are through, one is in, one is next, 8 are in line
+		time.Sleep(201 * time.Millisecond) // 20 are through, one is in, 9 wait
 		ctx, cancel := context.WithTimeout(bg, 40*time.Millisecond)
 		defer cancel()
 		begun := time.Now()
