@@ -125,3 +125,29 @@ func TestNewsThatEndAGroup(t *testing.T) {
 	require.Same(t, small, w)
 	require.Equal(t, "a/2", tenant)
 }
+
+// So it is if all debts are forgotten then, with those of the groups further up.
+func TestNewsThatEndEverything(t *testing.T) {
+	o := grove(DebitCost)
+	var wake waiting.WakeList
+	tenants := []any{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	for _, tenant := range tenants {
+		require.True(t, o.Take(claimOf(-1, tenant), 1, 0))
+	}
+	require.True(t, o.Take(claimOf(-1, "a/1", "a", "top"), 1, 0))
+	for _, tenant := range tenants {
+		require.True(t, o.Return(tenant, 1, 1_000_000, 0))
+	}
+	w := waiting.Waiter{N: 9}
+	w.Arm(nil)
+	_, outcome := o.PushCapped(&w, claimOf(-1, "a/2", "a", "top"), 0, &wake)
+	require.Equal(t, waiting.Pending, outcome)
+	require.True(t, o.Return("a/1", 1, 1_000_000, 0))
+	require.Greater(t, len(o.ledger.debts.lanes), few, "they owe")
+	c := claimOf(-1, "a/3", "a", "top")
+	c.Path[1].Most, c.Path[2].Most = 5, 7
+	o.Amend(c, &wake)
+	require.Zero(t, o.Len())
+	require.Nil(t, o.ledger.first)
+	require.Empty(t, unsound(o))
+}

@@ -209,3 +209,23 @@ func TestAPanicAfterAnUpdateLosesNoParker(t *testing.T) {
 	require.Zero(t, s.Waiting())
 	s.Release(1)
 }
+
+// A request that brings a larger cap along has others granted. Their wakers may ask the semaphore.
+func TestNewsWakeWithoutTheLock(t *testing.T) {
+	var most atomic.Int64
+	most.Store(1)
+	s := semaphore.New(5, semaphore.WithShares(nil), semaphore.WithMaxInUse(func(any) int64 { return most.Load() }))
+	require.True(t, s.TryAcquire(1))
+	var first, second waiter.Future
+	s.Bind(&first, 1)
+	waiting := -1
+	require.False(t, first.Poll(waiter.WakerFunc(func() { waiting = s.Waiting() })))
+	most.Store(2)
+	s.Bind(&second, 1)
+	require.False(t, second.Poll(nil))
+	require.Equal(t, 1, waiting)
+	require.NoError(t, first.Take())
+	second.Release()
+	s.Release(2)
+	requireIdle(t, s)
+}
