@@ -86,6 +86,7 @@ func TestADebtGoesAlong(t *testing.T) {
 	require.LessOrEqual(t, old.held, old.most)
 	require.Empty(t, unsound(o))
 	o = begin()
+	owed := o.ledger.lineOf("m").share.start - o.ledger.group("old").account.group.now
 	var wake waiting.WakeList
 	w := waiting.Waiter{N: 3}
 	w.Arm(nil)
@@ -93,6 +94,7 @@ func TestADebtGoesAlong(t *testing.T) {
 	o.Amend(c, &wake)
 	_, outcome := o.PushCapped(&w, c, 0, &wake)
 	require.Equal(t, waiting.Pending, outcome)
+	require.Equal(t, owed, o.ledger.group("m").share.start-o.ledger.group("new").account.group.now)
 	got, _ := o.PopFit(9, 0, &wake)
 	require.Same(t, &w, got)
 	require.Equal(t, "new", o.ledger.group("m").account.parent.tenant)

@@ -978,6 +978,9 @@ func TestPredictionsInATree(t *testing.T) {
 	require.InDelta(t, 2*2*2, needed(claimOf(-1, "a/1", "a"), 99), 1e-9, "one that waits")
 	require.InDelta(t, 2*2, needed(claimOf(-1, "b"), 99), 1e-9)
 	require.InDelta(t, 1*3, needed(claimOf(-1, "c/1", "c"), 99), 1e-9, "alone in a new group")
+	heavy := claimOf(-1, "c/2", "c")
+	heavy.Path[1].Weight = 4
+	require.InDelta(t, 1*6.0/4, needed(heavy, 99), 1e-9, "which has its weight")
 	require.InDelta(t, 1*3, needed(claimOf(-1, "d"), 99), 1e-9)
 	require.InDelta(t, 1*2*2, needed(claimOf(-1, "b/1", "b"), 99), 1e-9, "one more within b")
 	require.InDelta(t, 4, needed(claimOf(-1, "a/3", "a"), 3), 1e-9, "all that waits, and its own")
