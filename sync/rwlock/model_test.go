@@ -132,7 +132,7 @@ var scenarios = []scenario{
 		long: true,
 		body: func(cs *section) { cs.Same(2, "writer", func(int) { cs.write() }); cs.Go("reader", cs.read) },
 	},
-	{name: "write twice and read", body: func(cs *section) { cs.threads(func() { cs.write(); cs.write() }, cs.read) }},
+	{name: "write twice and read", slow: true, body: func(cs *section) { cs.threads(func() { cs.write(); cs.write() }, cs.read) }},
 	{name: "two and two", large: true, body: func(cs *section) {
 		cs.Same(2, "reader", func(int) { cs.read() })
 		cs.Same(2, "writer", func(int) { cs.write() })
@@ -268,7 +268,7 @@ var scenarios = []scenario{
 			cs.l.RUnlock()
 		}, cs.read, cs.write)
 	}},
-	{name: "downgrade to upgradable", wide: true, body: func(cs *section) {
+	{name: "downgrade to upgradable", long: true, wide: true, body: func(cs *section) {
 		cs.threads(func() {
 			cs.l.Lock()
 			cs.enter(oneWriter, 0)
