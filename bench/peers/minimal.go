@@ -18,7 +18,7 @@ type MinimalLock struct {
 
 // A MinimalNode is a place in the list, for one wait at a time. It is on the heap.
 type MinimalNode struct {
-	state uintptr // 0: nothing; 1: a wake-up; else the g that sleeps
+	state uintptr //nolint:unused // 0: nothing; 1: a wake-up; else the g that sleeps. See minimal_gopark.go.
 	next  *MinimalNode
 }
 

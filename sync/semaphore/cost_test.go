@@ -201,7 +201,7 @@ func TestDependencies(t *testing.T) {
 		if strings.Contains(first, ".") && !strings.HasPrefix(p, "github.com/farad-go/farad/") {
 			require.True(t, strings.HasPrefix(p, "golang.org/x/sys/"), "depends on %s", p)
 		}
-		require.True(t, "github.com/farad-go/farad/runtime" != p)
+		require.True(t, p != "github.com/farad-go/farad/runtime")
 	}
 	require.Contains(t, out, "github.com/farad-go/farad/internal/engine")
 }

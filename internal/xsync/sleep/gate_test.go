@@ -99,7 +99,7 @@ func TestTheRuntimeIsTheOneOfTheGate(t *testing.T) {
 	// which it looks for a record of the wait.
 	ast.Inspect(function(t, files["mgc.go"], "isMaybeRunnable"), func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			require.True(t, "waitReasonSemacquire" != id.Name)
+			require.True(t, id.Name != "waitReasonSemacquire")
 		}
 		return true
 	})
