@@ -68,7 +68,7 @@ type oracle struct {
 	holders map[int]int   // of the read-write lock
 }
 
-const writer = 100
+const writer = 1000 // more than there are readers: a sequence has 200 calls
 
 func (o *oracle) acquire(k int, n int64) bool {
 	if o.permits[k]+n > o.size {
