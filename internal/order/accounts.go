@@ -60,11 +60,11 @@ type ledger struct {
 	knownIn *lane
 	knownAt int
 
-	largest     int64    // no request that waits is for more
-	held        int64    // by all
-	mean        int64    // what a permit costs on average
-	first, last *account // all, in the order in which they began
-	spare       [2]spares
+	largest int64    // no request that waits is for more
+	held    int64    // by all
+	mean    int64    // what a permit costs on average
+	inUse   chain    // in the order in which they began
+	spare   [2]chain // those of groups are apart
 }
 
 // A family are tenants that share with each other. Its heap has the lanes that are ready, and
@@ -326,7 +326,7 @@ func (g *ledger) keepNear(f *family, in *lane) {
 		return
 	}
 	f.looked = f.now
-	for a := g.first; a != nil; a = a.next {
+	for a := g.inUse.first; a != nil; a = a.next {
 		x := &a.lane.share
 		if a.parent == in && x.place == 0 && int64(x.start-f.now) < -maxCost {
 			x.start, x.rest = f.now-maxCost, 0
@@ -514,7 +514,7 @@ func (g *ledger) needed(l *lane, tenant any, weight int, n, total float64) float
 }
 
 func (g *ledger) all() (all []*lane) {
-	for a := g.first; a != nil; a = a.next {
+	for a := g.inUse.first; a != nil; a = a.next {
 		if a.lane.size > 0 {
 			all = append(all, &a.lane)
 		}

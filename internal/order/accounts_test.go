@@ -318,7 +318,7 @@ func (k *bank) check() {
 	require.Empty(k.t, unsound(k.order))
 	g := k.order.ledger
 	n := 0
-	for a := g.first; a != nil; a = a.next {
+	for a := g.inUse.first; a != nil; a = a.next {
 		n++
 	}
 	require.Equal(k.t, len(k.book.entries), n, "accounts")

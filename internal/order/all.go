@@ -23,9 +23,4 @@ func (o *Order) Fits(free int64) bool {
 }
 
 // Accounts returns how many accounts there are.
-func (o *Order) Accounts() (n int) {
-	for a := o.ledger.first; a != nil; a = a.next {
-		n++
-	}
-	return n
-}
+func (o *Order) Accounts() int { return o.ledger.inUse.n }

@@ -313,7 +313,7 @@ func leavesNothingBehind(t *testing.T, name string, o *Order, most int64, take f
 	left := inUse() - before
 	t.Logf("%s: %d bytes are left", name, left)
 	require.LessOrEqual(t, left, most)
-	require.Nil(t, o.ledger.first)
+	require.Nil(t, o.ledger.inUse.first)
 	runtime.KeepAlive(o)
 }
 
@@ -399,11 +399,11 @@ func TestDebtsAreForgottenWhenAllIsIdle(t *testing.T) {
 			require.True(t, o.takeBy(&By{Tenant: i, Weight: 1}, -1, 1, 0))
 		}
 		for i := range n {
-			require.True(t, o.ledger.first != nil)
+			require.True(t, o.ledger.inUse.first != nil)
 			require.True(t, o.Return(i, 1, 1_000_000, 0))
 		}
 		require.Empty(t, unsound(o))
-		require.Nil(t, o.ledger.first)
+		require.Nil(t, o.ledger.inUse.first)
 		require.Zero(t, o.ledger.now)
 		require.LessOrEqual(t, o.ledger.spare[0].n, minLanes)
 		require.True(t, o.takeBy(&By{Tenant: 0, Weight: 1}, -1, 1, 0))

@@ -616,11 +616,12 @@ func (l *lane) descend() *Ticket {
 func (g *ledger) lineOf(tenant any) *lane { return g.tenants.find(tenant).line() }
 
 func (g *ledger) unsound() string {
-	held, n := int64(0), 0
+	held, n, used := int64(0), 0, 0
 	if why := g.family.unsound(g, nil); why != "" {
 		return why
 	}
-	for a := g.first; a != nil; a = a.next {
+	for a := g.inUse.first; a != nil; a = a.next {
+		used++
 		l := &a.lane
 		x, f := &l.share, g.home(l)
 		if in := a.parent; a.group != nil || in == nil || in.tenant != l.tenant {
@@ -657,6 +658,9 @@ func (g *ledger) unsound() string {
 		return "the lane that was found last is another one"
 	case g.granted != nil && g.granted != g.lineOf(g.granted.tenant):
 		return "the line that was granted last is another one"
+	}
+	if used != g.inUse.n {
+		return "not all accounts in use are counted"
 	}
 	named := 0
 	for kind, s := range g.spare {
@@ -708,7 +712,7 @@ func (f *family) unsound(g *ledger, in *lane) string {
 		}
 	}
 	weights, held, live := int64(0), int64(0), 0
-	for a := g.first; a != nil; a = a.next {
+	for a := g.inUse.first; a != nil; a = a.next {
 		l := &a.lane
 		if a.parent != in {
 			continue

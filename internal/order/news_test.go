@@ -150,6 +150,6 @@ func TestNewsThatEndEverything(t *testing.T) {
 	c.Path[1].Most, c.Path[2].Most = 5, 7
 	o.Amend(c, &wake)
 	require.Zero(t, o.Len())
-	require.Nil(t, o.ledger.first)
+	require.Nil(t, o.ledger.inUse.first)
 	require.Empty(t, unsound(o))
 }

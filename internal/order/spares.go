@@ -15,39 +15,39 @@ package order
 //  3. There are at most 64, and none is in the old map. (TestSparesKeepNoMapOfMany)
 //  4. Spares, and what was found last, change nothing but the work. (TestSparesChangeNothing)
 
-// spares are accounts that are not in use: a list, by next and prev, the one that gets used again
-// first in front. Those of groups are apart.
-type spares struct {
+// A chain is a list of accounts, by next and prev. An account is in one of them: of those in use,
+// or of the spare ones, of which the first gets used again next.
+type chain struct {
 	first, last *account
 	n           int
 }
 
 // take takes a out, which is one of them, and returns it.
-func (s *spares) take(a *account) *account {
+func (c *chain) take(a *account) *account {
 	if a.prev != nil {
 		a.prev.next = a.next
 	} else {
-		s.first = a.next
+		c.first = a.next
 	}
 	if a.next != nil {
 		a.next.prev = a.prev
 	} else {
-		s.last = a.prev
+		c.last = a.prev
 	}
 	a.prev, a.next = nil, nil
-	s.n--
+	c.n--
 	return a
 }
 
 // put puts a in, as the last one.
-func (s *spares) put(a *account) {
-	if a.prev = s.last; a.prev != nil {
+func (c *chain) put(a *account) {
+	if a.prev = c.last; a.prev != nil {
 		a.prev.next = a
 	} else {
-		s.first = a
+		c.first = a
 	}
-	s.last = a
-	s.n++
+	c.last = a
+	c.n++
 }
 
 // look returns the node of a tenant, which may be spare, or nil.
@@ -140,13 +140,8 @@ func (g *ledger) begun(kind int, tenant any, weight int, most int64, in *lane) *
 		}
 	}
 	a := l.account
-	a.most, a.mean, a.at, a.prev, a.parent = most, g.mean, g.clock, g.last, in
-	if g.last != nil {
-		g.last.next = a
-	} else {
-		g.first = a
-	}
-	g.last = a
+	a.most, a.mean, a.at, a.parent = most, g.mean, g.clock, in
+	g.inUse.put(a)
 	l.share.weight, l.share.start = int64(weight), g.home(l).now
 	return l
 }
@@ -170,16 +165,7 @@ func (g *ledger) unused(kind int) *lane {
 func (g *ledger) forget(l *lane) {
 	a, kind := l.account, 0
 	g.known = false
-	if a.prev != nil {
-		a.prev.next = a.next
-	} else {
-		g.first = a.next
-	}
-	if a.next != nil {
-		a.next.prev = a.prev
-	} else {
-		g.last = a.prev
-	}
+	g.inUse.take(a)
 	if g.granted == l {
 		g.granted = nil
 	}
@@ -196,7 +182,6 @@ func (g *ledger) forget(l *lane) {
 			g.tenants.find(tenant) // It is not in the old map then.
 		}
 	}
-	a.prev, a.next = nil, nil
 	a.clear()
 	if spare {
 		a.spare, l.tenant, a.parent = true, tenant, in

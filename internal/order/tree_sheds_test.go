@@ -197,6 +197,6 @@ func TestTreesThatShedAreSound(t *testing.T) {
 			k.giveBack(0, 1)
 		}
 		require.Zero(t, k.order.Len(), "seed %d: lost", seed)
-		require.Nil(t, k.order.ledger.first)
+		require.Nil(t, k.order.ledger.inUse.first)
 	}
 }

@@ -520,7 +520,7 @@ func (k *garden) check() {
 	require.Empty(k.t, unsound(k.order))
 	g := k.order.ledger
 	lines, groups := 0, 0
-	for a := g.first; a != nil; a = a.next {
+	for a := g.inUse.first; a != nil; a = a.next {
 		if a.group != nil {
 			groups++
 		} else {
@@ -700,7 +700,7 @@ func (b *yard) push(tenant int, n int64) {
 		p := &passing{
 			member: memberOf(l), weight: l.share.weight, seen: map[*spot]bool{}, others: map[any]*overtaker{},
 		}
-		for other := b.order.ledger.first; other != nil; other = other.next {
+		for other := b.order.ledger.inUse.first; other != nil; other = other.next {
 			if other.parent == l.account.parent {
 				p.others[other.lane.tenant] = &overtaker{waited: other.lane.descend() != nil}
 			}
@@ -916,7 +916,7 @@ func TestParentsThatChange(t *testing.T) {
 	for tenant, n := range map[string]int64{"user": 4, "b": 1, "x": 1} {
 		require.True(t, o.Return(tenant, n, -1, 0))
 	}
-	require.Nil(t, o.ledger.first)
+	require.Nil(t, o.ledger.inUse.first)
 }
 
 // What a path says anew of a cap or a weight, at any level, holds for the request that brings it.
@@ -1030,7 +1030,7 @@ func TestTreesAllocateNothing(t *testing.T) {
 			}
 			o.Return(1, 1, 1, now)
 		}), name)
-		require.Nil(t, o.ledger.first)
+		require.Nil(t, o.ledger.inUse.first)
 	}
 }
 

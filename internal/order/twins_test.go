@@ -209,8 +209,8 @@ func (k *twins) check() {
 	g, h := k.orders[0].ledger, k.orders[1].ledger
 	require.Equal(k.t, h.now, g.now)
 	nodes := 0
-	other := h.first
-	for a := g.first; a != nil; a, other = a.next, other.next {
+	other := h.inUse.first
+	for a := g.inUse.first; a != nil; a, other = a.next, other.next {
 		require.True(k.t, other != nil, "an account more")
 		require.Equal(k.t, seen(other), seen(a))
 		node := g.tenants.lanes[a.lane.tenant]
@@ -320,7 +320,7 @@ func (k *twins) end() {
 	k.check()
 	for _, o := range k.orders {
 		require.Zero(k.t, o.Len(), "lost")
-		require.Nil(k.t, o.ledger.first)
+		require.Nil(k.t, o.ledger.inUse.first)
 	}
 }
 

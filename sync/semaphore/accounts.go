@@ -45,7 +45,6 @@ type accounts struct {
 
 	// Whether requests wait, as of the last look: a hint, for who would take mu twice.
 	waits xsync.Bool // written under mu
-	wait  bool       // the same; guarded by mu
 }
 
 func newAccounts(s *Semaphore, n int64, o *options) *accounts {
@@ -222,9 +221,8 @@ func (a *accounts) serveLocked(now int64, own *waiting.Waiter, g *grants) (mine 
 		g.list[g.n] = grant{w, tenant, w.N}
 		g.n++
 	}
-	if wait := a.order.Len() > 0; wait != a.wait {
-		a.wait = wait
-		a.waits.Store(wait)
+	if waits := a.order.Len() > 0; waits != a.waits.Load() {
+		a.waits.Store(waits)
 	}
 	return mine
 }
@@ -232,7 +230,7 @@ func (a *accounts) serveLocked(now int64, own *waiting.Waiter, g *grants) (mine 
 // deliver passes the requests their outcomes, and serves on while there may be more to grant. The
 // caller holds no lock.
 func (a *accounts) deliver(g *grants) {
-	cedeIf(a.tell(g))
+	cedeIf(a.pass(g))
 }
 
 // cedeIf is small enough to be inlined. It is called as near to the user's code as can be: see
@@ -243,8 +241,8 @@ func cedeIf(cede bool) {
 	}
 }
 
-// tell is deliver whose caller calls cedeIf with what it returns.
-func (a *accounts) tell(g *grants) (cede bool) {
+// pass is deliver whose caller calls cedeIf with what it returns.
+func (a *accounts) pass(g *grants) (cede bool) {
 	for {
 		g.ended.Wake()
 		full := g.n == len(g.list)
@@ -319,7 +317,7 @@ func (a *accounts) giveBack(tenant any, n, cost int64) (ok, cede bool) {
 		a.serveLocked(now, nil, &g)
 	}
 	a.mu.Unlock()
-	return ok, a.tell(&g)
+	return ok, a.pass(&g)
 }
 
 // release is giveBack of permits that the tenant must hold. Its panic has the number of those that
@@ -439,14 +437,10 @@ func (a *accounts) beginWait(x *stay, l waiting.Limit, work bool, w *asker, n in
 	t, o := a.enqueueLocked(&p.Waiter, w)
 	w.done() // Who sleeps keeps no path.
 	x.line, x.limit = accountLine{a: a, tenant: w.Tenant, ticket: t}, l
-	switch {
-	case o != waiting.Pending:
-		p.Put()
-		if o == waiting.Granted {
-			return nil, waiting.KeepUntil(l, x.line, n)
-		}
-		return nil, a.explain(o.Err(), w.Tenant, n)
-	case l.MayEnd():
+	if o != waiting.Pending {
+		return nil, a.explain(waiting.EndRequest(p, l, x.line, o), w.Tenant, n)
+	}
+	if l.MayEnd() {
 		p.Start(l)
 	}
 	return p, nil
