@@ -315,7 +315,7 @@ func (a *field) future() {
 		a.use(read, a.calls[read].unlock)
 	case 5: // A second Bind while it waits changes nothing.
 		f.Poll(nil)
-		require.True(require.GoOn(a), locktest.PanicOf(func() { a.bind(f, 1-read) }) != nil)
+		require.True(require.GoOn(a), require.PanicOf(func() { a.bind(f, 1-read) }) != nil)
 	default: // The waker uses it, and another way into the lock.
 		used := make(chan struct{})
 		k := func() {

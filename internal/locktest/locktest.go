@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/farad-go/farad/internal/locktest/require"
 )
 
 // Patience is how long a test waits for what must happen.
@@ -116,17 +118,10 @@ func RequireBlocked[T any](t testing.TB, c <-chan T) {
 	}
 }
 
-// PanicOf returns what f panics with, or nil if it does not.
-func PanicOf(f func()) (value any) {
-	defer func() { value = recover() }()
-	f()
-	return nil
-}
-
 // RequireMisuse checks that f, which unlocks, panics and says that the lock was not locked so.
 func RequireMisuse(t testing.TB, f func()) {
 	t.Helper()
-	text := fmt.Sprint(PanicOf(f))
+	text := fmt.Sprint(require.PanicOf(f))
 	if !strings.Contains(text, "unlocked") {
 		t.Fatalf("panicked with %q", text)
 	}

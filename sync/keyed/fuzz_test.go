@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/sync/keyed"
 )
@@ -58,7 +57,7 @@ func FuzzAgainstOracle(f *testing.F) {
 // requireEffect checks that f panics unless it is legal.
 func requireEffect(t *testing.T, what string, legal bool, f func()) {
 	t.Helper()
-	require.Equal(t, legal, locktest.PanicOf(f) == nil, what)
+	require.Equal(t, legal, require.PanicOf(f) == nil, what)
 }
 
 // An oracle has what is held of each key.

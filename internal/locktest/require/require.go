@@ -241,17 +241,19 @@ func ErrorIs(t T, err, want error, about ...any) bool {
 // Panics asserts that a call panics.
 func Panics(t T, call func(), about ...any) bool {
 	t.Helper()
-	return recovered(call) != nil || Fail(t, "want: a panic\ngot:  none", about...)
+	return PanicOf(call) != nil || Fail(t, "want: a panic\ngot:  none", about...)
 }
 
 // PanicsWithValue asserts that a call panics with a value.
 func PanicsWithValue(t T, want any, call func(), about ...any) bool {
 	t.Helper()
-	got := recovered(call)
+	got := PanicOf(call)
 	return got != nil && got == want || Fail(t, fmt.Sprintf("want: a panic with %+v\ngot:  %+v", want, got), about...)
 }
 
-func recovered(call func()) (value any) {
+// PanicOf returns the value with which a call panics, nil if it does not. testify has no such
+// function.
+func PanicOf(call func()) (value any) {
 	defer func() { value = recover() }()
 	call()
 	return nil

@@ -180,7 +180,7 @@ func badInput(t *testing.T, k Kind, l Lock) {
 	var none context.Context
 	panics := func(f func()) {
 		t.Helper()
-		require.Contains(t, locktest.PanicOf(f), k.Package+": ")
+		require.Contains(t, require.PanicOf(f), k.Package+": ")
 	}
 	free := func() {
 		t.Helper()

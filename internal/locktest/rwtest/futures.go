@@ -61,7 +61,7 @@ func futureChangedPastItsBackIsNamed(t *testing.T, k Kind, l Lock) {
 		f := k.future(l, s)
 		requirePolled(t, f)
 		change()
-		text := locktest.PanicOf(f.Release)
+		text := require.PanicOf(f.Release)
 		require.Contains(t, text, "already, without Take")
 		if s == Write {
 			l.RUnlock()

@@ -261,7 +261,7 @@ func QueuedFor[T any](t *testing.T, l Lock, lock func() T) <-chan T {
 // not locked so.
 func (k Kind) requireMisuse(t *testing.T, f func()) {
 	t.Helper()
-	text := locktest.PanicOf(f)
+	text := require.PanicOf(f)
 	require.Contains(t, text, k.Package+": ")
 	require.Contains(t, text, "unlocked")
 }

@@ -115,14 +115,14 @@ var tooMuch = regexp.MustCompile(
 
 func requireTooMuch(t *testing.T, f func()) {
 	t.Helper()
-	got := fmt.Sprint(locktest.PanicOf(f))
+	got := fmt.Sprint(require.PanicOf(f))
 	require.True(t, tooMuch.MatchString(got), got)
 }
 
 // RequirePanic checks that f panics with the text, behind the name of a package.
 func RequirePanic(t *testing.T, text string, f func()) {
 	t.Helper()
-	v := locktest.PanicOf(f)
+	v := require.PanicOf(f)
 	message, _ := v.(string)
 	require.True(t, strings.HasSuffix(message, ": "+text), "panicked with %v, not with %q", v, text)
 }
