@@ -450,7 +450,7 @@ func (g *ledger) join(l *lane, t *Ticket, tenant any, weight int) {
 }
 
 func (g *ledger) next() *lane {
-	if t := g.family.first(); t != nil {
+	if t := g.first(); t != nil {
 		return t.lane
 	}
 	return nil
