@@ -107,7 +107,7 @@ func (h *hand) leave() {
 //go:norace
 func (h *hand) learn(o *hand) {
 	sum := h.agent.Goroutine % 4
-	add := func(x uint64) { sum = (sum ^ x) * 0x9e3779b97f4a7c15 }
+	add := func(x uint64) { sum = (sum ^ x) * golden }
 	for _, g := range [...]*Grip{&o.grip, &h.grip} {
 		add(g.LockID)
 		add(uint64(g.Permits))

@@ -21,7 +21,7 @@ type owned [1 << ownedBits]*entry
 const ownedBits = 8
 
 //go:norace
-func (o *owned) at(p uintptr) **entry { return &o[uint64(p)*0x9e3779b97f4a7c15>>(64-ownedBits)] }
+func (o *owned) at(p uintptr) **entry { return &o[spread(p, 64-ownedBits)] }
 
 // of returns the entry of the owner at an address, or nil.
 //

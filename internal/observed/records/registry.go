@@ -83,9 +83,15 @@ func newTable(n int) *table {
 // first returns where the search for an address begins.
 //
 //go:norace
-func (t *table) first(at uintptr) int {
-	return int(uint64(at) * 0x9e3779b97f4a7c15 >> t.shift) // Fibonacci hashing
-}
+func (t *table) first(at uintptr) int { return int(spread(at, t.shift)) }
+
+// golden is 2⁶⁴ ÷ the golden ratio.
+const golden = 0x9e3779b97f4a7c15
+
+// spread spreads addresses over 64 − shift bits, by Fibonacci hashing.
+//
+//go:norace
+func spread(at uintptr, shift int) uint64 { return uint64(at) * golden >> shift }
 
 //go:norace
 func find(at uintptr) *Record {

@@ -40,7 +40,7 @@ const siteBits = 4
 //
 //go:norace
 func (r *Record) siteLocked(s *Stack) *Site {
-	at := &r.sites.lists[uint64(xsync.Address(s))*0x9e3779b97f4a7c15>>(64-siteBits)]
+	at := &r.sites.lists[spread(xsync.Address(s), 64-siteBits)]
 	for x := *at; x != nil; x = x.next {
 		if x.Stack == s {
 			return x

@@ -49,7 +49,7 @@ func here() *Stack {
 	}
 	h := uint64(0)
 	for _, pc := range key {
-		h = (h ^ uint64(pc)) * 0x9e3779b97f4a7c15
+		h = (h ^ uint64(pc)) * golden
 	}
 	for i := h >> 32; ; i++ { // There are free slots: they are twice as many as stacks.
 		slot := &stacks.slots[i%uint64(len(stacks.slots))]
