@@ -15,6 +15,7 @@
 //	limit               adaptive concurrency limits
 //	limit/httplimit     limits around HTTP handlers and transports
 //	observe             which goroutines hold locks, and which ones wait, in a running program
+//	observe/hook        for authors of locks in other modules, which observe then knows
 //	observe/observetest tests that fail on deadlocks, inversions and leaks
 //	observe/series      time series of what observe shows, for exporters of metrics
 //	runtime             package rt: an executor of tasks that wait for all these

@@ -67,10 +67,14 @@ func (d *driver) acquire(ctx context.Context, n int64) (*tenancy, error) {
 
 // tryOnce is try, whether the line is observed or not, for callers that do not go on to wait.
 func (d *driver) tryOnce(n int64) *tenancy {
-	if t := d.try(n); t != nil || n == 0 || d.record() == nil {
+	t := d.try(n)
+	if t != nil || n == 0 {
 		return t
 	}
-	return d.tryObserved(n)
+	if r, ok := d.observable.Of(d); ok {
+		return d.tryObserved(r, n)
+	}
+	return nil
 }
 
 // try takes n permits that the process has to spare, and returns their tenancy, or nil. It is the
@@ -90,8 +94,10 @@ func (d *driver) try(n int64) *tenancy {
 func (d *driver) acquireSlow(
 	ctx context.Context, end time.Time, l waiting.Limit, n int64,
 ) (*tenancy, error) {
-	if n > 0 && d.mayBeObserved() {
-		return d.acquireObserved(ctx, end, l, n)
+	if n > 0 {
+		if r, ok := d.observable.Join(d); ok {
+			return d.acquireObserved(ctx, end, l, r, n)
+		}
 	}
 	return d.acquireUntil(ctx, end, l, n)
 }
@@ -320,7 +326,7 @@ func (d *driver) releaseLoose(t *tenancy, n, most int64) bool {
 
 // releaseOf gives back n permits of t that are held, and records that before.
 func (d *driver) releaseOf(t *tenancy, n int64) {
-	if r := d.record(); r != nil {
+	if r, ok := d.observable.Of(d); ok {
 		r.Released(d.requested(n))
 	}
 	t.Release(n)

@@ -23,6 +23,7 @@ func alone(t *testing.T, kind string, size int64) *driver {
 		{Key: line.Key{Lease: 8}, Create: 3, Mod: 3, Weight: 1},
 		{Key: line.Key{Lease: 9}, Create: 4, Mod: 4, Weight: 2},
 	}})
+	d.observable = kinds[kind]
 	d.in.run = func() {}
 	t.Cleanup(d.close)
 	d.seat(size - 1)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/fleet/internal/share"
 	"github.com/farad-go/farad/fleet/store"
+	"github.com/farad-go/farad/observe/hook"
 )
 
 // lookEvery is how often the goroutines of a process can have the driver look. What they report
@@ -33,6 +34,8 @@ type driver struct {
 	kind     string
 	name     string
 	remote   *remote
+
+	observable hook.Kind[driver] // set when the line is opened
 
 	wanted   int64         // the size if the line has none
 	released func(n int64) // called after a Permit's Release, for a Keyed; otherwise nil

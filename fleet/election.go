@@ -112,7 +112,9 @@ func (e *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 	}
 }
 
-func (e *Election) observable() *driver { return (*Semaphore)(e).observable() }
+func (e *Election) observable() (kind string, d *driver) {
+	return kindElection, (*Semaphore)(e).behind()
+}
 
 // Close ends all campaigns and observations of this process, now and later, with ErrClosed. A term
 // lasts until it is resigned.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/fleet/store"
-	"github.com/farad-go/farad/internal/observed"
 )
 
 // The defaults of the options.
@@ -230,9 +229,8 @@ func (f *Fleet) openLocked(
 	d := newDriver(&f.membership, kind, name, size, r, first)
 	d.feed, d.registry, d.prev, d.age = f.feed, f, prev, age
 	d.in.run = newLoop(d).run
-	if observed.Everything() != observed.Off {
-		observedLines.Join(d)
-	}
+	d.observable = kinds[kind]
+	d.observable.Join(d)
 	f.drivers[kind+"/"+name] = d
 	f.feed.join(&d.in, known{age, first.Rev}) // and d looks for the first time
 	return d, nil

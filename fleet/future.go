@@ -3,8 +3,8 @@ package fleet
 import (
 	"errors"
 
-	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/waiting"
+	"github.com/farad-go/farad/observe/hook"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -27,8 +27,9 @@ import (
 // handle. And a request that waits when its process loses its lease ends with ErrLost: the owner
 // may bind it again.
 type Future struct {
-	f waiting.Future
+	f waiter.Future
 	d *driver
+	n int64
 	t *tenancy // of the round under way
 
 	before  *error // the last one when the round began
@@ -42,8 +43,8 @@ func (s *Semaphore) Bind(f *Future, n int64) {
 	if s == nil || n < 0 {
 		panic("fleet: future of a nil semaphore, or of a negative number of permits")
 	}
-	waiting.Bind(&f.f, (*request)(f), n)
-	f.d, f.lost, f.refused = s.d, false, nil
+	s.d.observable.Bind(&f.f, s.d, hook.Request{N: n}, (*request)(f))
+	f.d, f.n, f.lost, f.refused = s.d, n, false, nil
 }
 
 // Poll reports whether the request is complete, and makes it if need be. If it is not complete, w
@@ -89,11 +90,10 @@ func (f *Future) Permit() *Permit {
 	if f.Err() != nil {
 		return nil
 	}
-	n := f.f.Node().N
 	if f.f.Take() != nil {
 		return nil
 	}
-	return newPermit(f.d, f.t, n)
+	return newPermit(f.d, f.t, f.n)
 }
 
 // Release ends the request in every state: it gives up the place in line, or gives back the
@@ -103,23 +103,15 @@ func (f *Future) Release() {
 	f.f.Release()
 }
 
-// A request is the future as the [waiting.Request] of its future. The tenancy is the one that
+// A request is the future as the [waiter.Request] of its future. The tenancy is the one that
 // is current when the round starts.
 type request Future
 
-func (r *request) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
+func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	r.t, r.before = r.d.current.Load(), r.d.refusal.Load()
-	if r.d.mayBeObserved() {
-		return observed.StartFuture(r.d.join(), observed.Request{N: w.N}, r.t, w, waker)
-	}
-	return r.t.Start(w, waker)
+	return waiter.Outcome(r.t.Start((*waiting.Waiter)(w), waker))
 }
 
-func (r *request) Unlink(w *waiting.Waiter) bool { return r.t.Unlink(w) }
+func (r *request) Unlink(w *waiter.Waiter) bool { return r.t.Unlink((*waiting.Waiter)(w)) }
 
 func (r *request) GiveBack(n int64) bool { return r.t.GiveBack(n) }
-
-// Recorder implements [waiting.Recorded].
-func (r *request) Recorder() waiting.Recorder {
-	return observed.Recorder(r.d, r.d.current.Load().IsObserved())
-}

@@ -41,7 +41,7 @@ func (m *Mutex) LockPermit(ctx context.Context) (*Permit, error) { return m.d.ac
 // Unlock unlocks m. It panics if m is not locked in this process, other than by a Permit.
 func (m *Mutex) Unlock() { m.d.release(1, 1) }
 
-func (m *Mutex) observable() *driver { return (*Semaphore)(m).observable() }
+func (m *Mutex) observable() (kind string, d *driver) { return kindMutex, (*Semaphore)(m).behind() }
 
 // Close ends all waiting and all later requests of this process with ErrClosed.
 func (m *Mutex) Close() { m.d.close() }

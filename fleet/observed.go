@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/fleet/internal/line"
-	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/waiting"
+	"github.com/farad-go/farad/observe/hook"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The record of a line is the driver's: it outlives losses, as the
@@ -20,27 +21,33 @@ import (
 //     (TestObservedHoldsAreHeld)
 //  3. A snapshot asks no server, and waits for no driver. (TestObservedWithoutAServer)
 
-var observedLines = observed.Register(observed.About{Name: "fleet"}, (*driver).observe, (*driver).numbers)
-
-var abouts = map[string]*observed.About{
-	kindSemaphore: {Name: "fleet.Semaphore"},
-	kindMutex:     {Name: "fleet.Mutex", Owned: true},
-	kindRWMutex:   {Name: "fleet.RWMutex", Owned: true},
-	kindElection:  {Name: "fleet.Election", Owned: true},
-	kindKeyed:     {Name: "fleet.Keyed"},
+// kinds has what package observe knows of each kind of lines.
+var kinds = map[string]hook.Kind[driver]{
+	kindSemaphore: register(kindSemaphore, "fleet.Semaphore", false),
+	kindMutex:     register(kindMutex, "fleet.Mutex", true),
+	kindRWMutex:   register(kindRWMutex, "fleet.RWMutex", true),
+	kindElection:  register(kindElection, "fleet.Election", true),
+	kindKeyed:     register(kindKeyed, "fleet.Keyed", false),
 }
 
-func init() {
-	observed.Within(func(lock any) any {
-		if l, ok := lock.(interface{ observable() *driver }); ok {
-			return l.observable()
-		}
-		return nil
+func register(kind, name string, owned bool) hook.Kind[driver] {
+	return hook.Register(hook.Type[driver]{
+		Name: name, Owned: owned,
+		Observe:    (*driver).observe,
+		IsObserved: func(d *driver) bool { return d.current.Load().IsObserved() },
+		Numbers:    (*driver).numbers,
+		Inside: func(x any) (d *driver, ok bool) {
+			l, ok := x.(interface{ observable() (string, *driver) })
+			if !ok {
+				return nil, false
+			}
+			its, d := l.observable()
+			return d, its == kind
+		},
+		NameOf: func(d *driver) string { return d.name },
+		Fleet:  (*driver).elsewhere,
 	})
 }
-
-// About implements [observed.Shared].
-func (d *driver) About() (*observed.About, string) { return abouts[d.kind], d.name }
 
 // observe sets or clears the bit O of all tenancies, now and later.
 func (d *driver) observe(on bool) {
@@ -53,7 +60,7 @@ func (d *driver) observe(on bool) {
 	d.current.Load().Observe(on)
 }
 
-func (d *driver) numbers() observed.Numbers {
+func (d *driver) numbers() hook.Numbers {
 	all, _ := d.tenancies(MaxPermits)
 	held := int64(0)
 	for _, t := range all {
@@ -61,17 +68,17 @@ func (d *driver) numbers() observed.Numbers {
 	}
 	t, size := all[len(all)-1], d.size.Load()
 	given := t.Given()
-	return observed.Numbers{Size: size, Free: given - held, Elsewhere: size - given, Waiting: t.Waiting()}
+	return hook.Numbers{Size: size, Free: given - held, Elsewhere: size - given, Waiting: t.Waiting()}
 }
 
 // maxBlocks is how many blocks of a line are shown.
 const maxBlocks = 1 << 8
 
-// Elsewhere returns what the process knows of the line. Names that it does not know yet it has the
+// elsewhere returns what the process knows of the line. Names that it does not know yet it has the
 // driver ask for.
-func (d *driver) Elsewhere() *observed.Fleet {
+func (d *driver) elsewhere() *hook.Fleet {
 	st := d.status()
-	r := &observed.Fleet{Losses: uint64(st.Losses), Refused: st.Refused}
+	r := &hook.Fleet{Losses: uint64(st.Losses), Refused: st.Refused}
 	if st.Back != nil {
 		r.Back = st.Back.From - st.Back.Now
 	}
@@ -87,44 +94,28 @@ func (d *driver) Elsewhere() *observed.Fleet {
 		if b.Process = names[b.Lease]; b.Process == "" {
 			d.in.post(func(in *inbox) { in.strangers = true })
 		}
-		r.Blocks = append(r.Blocks, observed.Block(b))
+		r.Blocks = append(r.Blocks, hook.Block(b))
 	}
 	return r
 }
 
-func (d *driver) mayBeObserved() bool { return observed.MayBe(d.current.Load().IsObserved()) }
-
-// record returns the record of the line, nil if it is not observed.
-func (d *driver) record() observed.Record {
-	if d.current.Load().IsObserved() {
-		return observed.Of(d)
-	}
-	return nil
-}
-
-// join is record, but the line joins if need be.
-func (d *driver) join() observed.Record {
-	return observedLines.Record(d, d.current.Load().IsObserved())
-}
-
 // requested is a request for n permits. A reader shares the whole line with others.
-func (d *driver) requested(n int64) observed.Request {
-	return observed.Request{N: n, Shared: d.remote.size == line.Everyone && n == reader}
+func (d *driver) requested(n int64) hook.Request {
+	return hook.Request{N: n, Shared: d.remote.size == line.Everyone && n == reader}
 }
 
-// acquireObserved is acquireUntil.
+// acquireObserved is acquireUntil of a line with a record.
 //
 //go:noinline
 func (d *driver) acquireObserved(
-	ctx context.Context, end time.Time, l waiting.Limit, n int64,
+	ctx context.Context, end time.Time, l waiting.Limit, r hook.Record, n int64,
 ) (t *tenancy, err error) {
-	r := d.join()
 	if t := d.current.Load(); t.TryObserved(n) {
 		r.Tried(d.requested(n), true)
 		return t, nil
 	}
-	err = observed.Await(r, d.requested(n), l, func(l waiting.Limit) (err error) {
-		t, err = d.acquireUntil(ctx, end, l, n)
+	err = r.Await(d.requested(n), waiter.Limit(l), func(l waiter.Limit) (err error) {
+		t, err = d.acquireUntil(ctx, end, waiting.Limit(l), n)
 		return err
 	})
 	return t, err
@@ -133,22 +124,23 @@ func (d *driver) acquireObserved(
 // tryObserved is try of an observed line, for callers that do not go on to wait.
 //
 //go:noinline
-func (d *driver) tryObserved(n int64) *tenancy {
+func (d *driver) tryObserved(r hook.Record, n int64) *tenancy {
 	t := d.current.Load()
 	if !t.TryObserved(n) {
 		t = nil
 	}
-	d.tried(t, n, nil)
+	r.Tried(d.requested(n), t != nil)
 	return t
 }
 
 // tried records how a try has ended: with n permits of t, without any, or with an error.
 func (d *driver) tried(t *tenancy, n int64, err error) {
-	if r := d.record(); r != nil && n > 0 {
-		if err != nil {
-			_ = r.AtOnce(d.requested(n), err)
-		} else {
-			r.Tried(d.requested(n), t != nil)
-		}
+	r, ok := d.observable.Of(d)
+	switch {
+	case !ok || n == 0:
+	case err != nil:
+		r.AtOnce(d.requested(n), err)
+	default:
+		r.Tried(d.requested(n), t != nil)
 	}
 }

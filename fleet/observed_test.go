@@ -15,15 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/fleet/internal/line"
-	"github.com/farad-go/farad/internal/observed"
-	"github.com/farad-go/farad/internal/observed/records"
+	"github.com/farad-go/farad/observe"
 	"github.com/farad-go/farad/waiter"
 )
 
-func observedLock(t *testing.T, name string) records.Lock {
+func observedLock(t *testing.T, name string) observe.Lock {
 	t.Helper()
-	all, _ := records.Read()
-	i := slices.IndexFunc(all, func(l records.Lock) bool { return l.Name == name })
+	all := observe.Read().Locks
+	i := slices.IndexFunc(all, func(l observe.Lock) bool { return l.Name == name })
 	require.GreaterOrEqual(t, i, 0, "%s is not observed", name)
 	return all[i]
 }
@@ -38,19 +37,19 @@ func TestObservedWithoutAServer(t *testing.T) {
 	d.deny(denial{err: errors.New("no role")})
 	s := &Semaphore{d}
 	require.NoError(t, s.Acquire(t.Context(), 2))
-	records.Watch(s, "", observed.Holders)
-	defer records.Unwatch(s)
+	observe.Watch(s, "", observe.LevelHolders)
+	defer observe.Unwatch(s)
 	p, err := s.AcquirePermit(t.Context(), 5)
 	require.NoError(t, err)
 	require.False(t, s.TryAcquire(33))
 
 	l := observedLock(t, "exports")
 	require.Equal(t, "fleet.Semaphore", l.Kind)
-	require.Equal(t, []int64{40, 32, 7, 2}, []int64{l.Size, l.Free, l.Held(), l.Unknown})
+	require.Equal(t, []int64{40, 32, 7, 2}, []int64{l.Size, l.Free, l.Held, l.Unknown})
 	require.Len(t, l.Holders, 1)
 	require.EqualValues(t, 5, l.Holders[0].Permits)
-	require.EqualValues(t, 1, l.Failed[records.Tried])
-	require.EqualValues(t, 1, l.Acquired)
+	require.EqualValues(t, 1, l.Counts.Tried)
+	require.EqualValues(t, 1, l.Counts.Acquired)
 	require.EqualValues(t, 3, l.Fleet.Losses)
 	require.Equal(t, "no role", l.Fleet.Refused)
 	for i := range l.Fleet.Blocks {
@@ -62,7 +61,7 @@ func TestObservedWithoutAServer(t *testing.T) {
 			b.Tenure = 0
 		}
 	}
-	require.Equal(t, []observed.Block{
+	require.Equal(t, []observe.Block{
 		{Lease: ownLease, Own: true, Permits: 39, Holds: true},
 		{Process: host + "/4711", Lease: 8, Permits: 1, Holds: true},
 		{Lease: 9, Permits: 2},
@@ -74,7 +73,7 @@ func TestObservedWithoutAServer(t *testing.T) {
 	s.Release(2)
 	l = observedLock(t, "exports")
 	require.Empty(t, l.Holders)
-	require.Zero(t, l.Held()+l.Unknown)
+	require.Zero(t, l.Held+l.Unknown)
 	close(d.done)
 	require.Empty(t, observedLock(t, "exports").Fleet.Blocks, "nobody reports any more")
 }
@@ -91,20 +90,21 @@ func TestWatchKnowsAllTypes(t *testing.T) {
 			"fleet.Semaphore": kindSemaphore, "fleet.Mutex": kindMutex, "fleet.RWMutex": kindRWMutex,
 			"fleet.Election": kindElection,
 		}[kind], line.Everyone)
-		records.Watch(lock(d), kind, observed.Counts)
+		observe.Watch(lock(d), kind, observe.LevelCounts)
 		require.Equal(t, kind, observedLock(t, kind).Kind)
-		records.Unwatch(lock(d))
+		observe.Unwatch(lock(d))
 		require.False(t, d.current.Load().IsObserved())
 	}
-	require.PanicsWithValue(t, "observe: a nil *fleet", func() { records.Watch((*Mutex)(nil), "", observed.Counts) })
-	require.False(t, records.Watch(&Fleet{}, "", observed.Counts))
+	watch := func(x any) func() { return func() { observe.Watch(x, "", observe.LevelCounts) } }
+	require.PanicsWithValue(t, "observe: a nil *fleet.Mutex", watch((*Mutex)(nil)))
+	require.Panics(t, watch(&Fleet{}))
 }
 
 func TestObservedReaders(t *testing.T) {
 	d := alone(t, kindRWMutex, line.Everyone)
 	m := &RWMutex{d}
-	records.Watch(m, "config", observed.Holders)
-	defer records.Unwatch(m)
+	observe.Watch(m, "config", observe.LevelHolders)
+	defer observe.Unwatch(m)
 	require.True(t, m.TryRLock())
 	require.NoError(t, m.RLockContext(t.Context()))
 	require.False(t, m.TryLock())
@@ -122,8 +122,8 @@ func TestObservedReaders(t *testing.T) {
 func TestObservedAcrossALoss(t *testing.T) {
 	d := alone(t, kindSemaphore, 2)
 	s := &Semaphore{d}
-	records.Watch(s, "lost", observed.Holders)
-	defer records.Unwatch(s)
+	observe.Watch(s, "lost", observe.LevelHolders)
+	defer observe.Unwatch(s)
 	p, err := s.AcquirePermit(t.Context(), 1)
 	require.NoError(t, err)
 	got := make(chan error, 2)
@@ -142,27 +142,27 @@ func TestObservedAcrossALoss(t *testing.T) {
 	require.Eventually(t, waiting(1), 10*time.Second, time.Millisecond)
 	l := observedLock(t, "lost")
 	require.Len(t, l.Holders, 2, "the lost one, and the new one")
-	require.EqualValues(t, 2, l.Held())
+	require.EqualValues(t, 2, l.Held)
 	require.EqualValues(t, 1, l.Fleet.Losses)
 	require.Contains(t, []uint64{before[0].ID, before[1].ID}, l.Waiters[0].ID, "it is the same wait")
-	counted := func() bool { return observedLock(t, "lost").Contended == 2 }
+	counted := func() bool { return observedLock(t, "lost").Counts.Contended == 2 }
 	require.Eventually(t, counted, 10*time.Second, time.Millisecond)
-	require.Zero(t, l.Failed[records.Closed])
+	require.Zero(t, l.Counts.Closed)
 
 	p.Release()
 	require.Len(t, observedLock(t, "lost").Holders, 1)
 	s.Release(1)
 	require.NoError(t, <-got)
 	s.Release(1)
-	require.Zero(t, observedLock(t, "lost").Held())
+	require.Zero(t, observedLock(t, "lost").Held)
 }
 
 // Permits of futures and handles are their own, whichever goroutine releases them.
 func TestObservedFutures(t *testing.T) {
 	d := alone(t, kindSemaphore, 2)
 	s := &Semaphore{d}
-	records.Watch(s, "future", observed.Holders)
-	defer records.Unwatch(s)
+	observe.Watch(s, "future", observe.LevelHolders)
+	defer observe.Unwatch(s)
 	require.True(t, s.TryAcquire(1))
 	var f Future
 	s.Bind(&f, 1)
@@ -185,7 +185,7 @@ func TestObservedFutures(t *testing.T) {
 	<-released
 	l = observedLock(t, "future")
 	require.Empty(t, l.Holders)
-	require.EqualValues(t, 1, l.Handed)
+	require.EqualValues(t, 1, l.Counts.Handed)
 
 	s.Bind(&f, 1)
 	<-f.Done()
@@ -199,8 +199,8 @@ func TestObservedFutures(t *testing.T) {
 func TestObservedHoldsAreHeld(t *testing.T) {
 	d := alone(t, kindSemaphore, 2)
 	s := &Semaphore{d}
-	records.Watch(s, "held", observed.Holders)
-	defer records.Unwatch(s)
+	observe.Watch(s, "held", observe.LevelHolders)
+	defer observe.Unwatch(s)
 	for name, release := range map[string]func() func(){
 		"loose": func() func() {
 			require.True(t, s.TryAcquire(1))
@@ -236,9 +236,9 @@ func TestUnwatchLosesNothing(t *testing.T) {
 	stop := make(chan struct{})
 	others.Go(func() {
 		for !isClosed(stop) {
-			for _, level := range []observed.Level{observed.Holders, observed.Counts, observed.Off} {
-				records.Watch(s, "toggled", level)
-				records.Read()
+			for _, level := range []observe.Level{observe.LevelHolders, observe.LevelCounts, observe.LevelOff} {
+				observe.Watch(s, "toggled", level)
+				observe.Read()
 			}
 		}
 	})
@@ -263,12 +263,12 @@ func TestUnwatchLosesNothing(t *testing.T) {
 	all, _ := d.tenancies(MaxPermits)
 	require.Len(t, all, 1)
 	require.Zero(t, all[0].Held())
-	records.Watch(s, "toggled", observed.Holders)
+	observe.Watch(s, "toggled", observe.LevelHolders)
 	l := observedLock(t, "toggled")
-	records.Unwatch(s)
+	observe.Unwatch(s)
 	require.Empty(t, l.Holders)
 	require.Empty(t, l.Waiters)
-	require.Zero(t, l.Held()+l.Unknown)
+	require.Zero(t, l.Held+l.Unknown)
 	require.EqualValues(t, 3, l.Free)
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/farad-go/farad/fleet/fence"
-	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/observe/hook"
 )
 
 // A Permit is a handle to permits that are held, and reports whether they can still be relied on.
@@ -15,7 +15,7 @@ import (
 type Permit struct {
 	d     *driver
 	t     *tenancy
-	n     xsync.Int64
+	n     hook.Handle
 	token fence.Token
 }
 
@@ -26,7 +26,7 @@ func newPermit(d *driver, t *tenancy, n int64) *Permit {
 	if stamp != nil { // of 0 permits there may be none
 		p.token = fence.Token{Rev: stamp.Rev, Seq: seq, Lease: t.session.Load().lease, Survivors: stamp.Holders}
 	}
-	if r := d.record(); r != nil && n > 0 {
+	if r, ok := d.observable.Of(d); ok && n > 0 {
 		r.HandleTook(&p.n, n)
 	}
 	return p
@@ -66,7 +66,7 @@ func (p *Permit) Release() {
 	if n == 0 {
 		return
 	}
-	if r := p.d.record(); r != nil && r.HandleReleasing(&p.n) {
+	if r, ok := p.d.observable.Of(p.d); ok && r.HandleReleasing(&p.n) {
 		p.t.Release(n)
 	} else {
 		p.d.releaseOf(p.t, n)

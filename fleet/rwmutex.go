@@ -62,7 +62,7 @@ func (m *RWMutex) Unlock() { m.d.release(writer, writer) }
 // by a Permit.
 func (m *RWMutex) RUnlock() { m.d.release(reader, writer-1) }
 
-func (m *RWMutex) observable() *driver { return (*Semaphore)(m).observable() }
+func (m *RWMutex) observable() (kind string, d *driver) { return kindRWMutex, (*Semaphore)(m).behind() }
 
 // Close ends all waiting and all later requests of this process with ErrClosed.
 func (m *RWMutex) Close() { m.d.close() }

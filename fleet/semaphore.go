@@ -122,8 +122,10 @@ func (s *Semaphore) Waiting() int { return s.d.current.Load().Waiting() }
 // closed one still has counts then, as what another process has does.
 func (s *Semaphore) Close() { s.d.close() }
 
-// observable returns the driver of a façade, nil if that is nil.
-func (s *Semaphore) observable() *driver {
+func (s *Semaphore) observable() (kind string, d *driver) { return kindSemaphore, s.behind() }
+
+// behind returns the driver of a façade, nil if that is nil.
+func (s *Semaphore) behind() *driver {
 	if s == nil {
 		return nil
 	}

@@ -101,7 +101,7 @@ func lockOf(l *records.Lock) Lock {
 			Held: time.Duration(x.Held), Handed: x.Handed, Blame: time.Duration(x.Blame),
 		})
 	}
-	r.Fleet = fleetOf(l.Fleet)
+	r.Fleet, _ = l.Fleet.(*Fleet)
 	return r
 }
 

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/fleet"
-	"github.com/farad-go/farad/internal/observed"
-	"github.com/farad-go/farad/internal/observed/records"
+	"github.com/farad-go/farad/observe"
 )
 
 func status(w *world) {
@@ -30,9 +29,9 @@ func status(w *world) {
 	w.equal("semaphore s", st.Name)
 	w.equal(3, st.Size)
 	w.equal(1, st.Held)
-	var blocks []observed.Block
+	var blocks []observe.Block
 	for _, block := range st.Blocks {
-		blocks = append(blocks, observed.Block(block))
+		blocks = append(blocks, observe.Block(block))
 	}
 	w.shows(blocks)
 	b.Release(1)
@@ -42,7 +41,7 @@ func status(w *world) {
 
 // shows ends the test unless blocks are those of this process: it has one permit, another process
 // has two and waits for one.
-func (w *world) shows(blocks []observed.Block) {
+func (w *world) shows(blocks []observe.Block) {
 	var own, others, waits int64
 	for _, b := range blocks {
 		w.check(strings.HasSuffix(b.Process, "/"+strconv.Itoa(os.Getpid())), b.Process)
@@ -61,39 +60,36 @@ func (w *world) shows(blocks []observed.Block) {
 }
 
 // lockOf returns an observed lock, by its name.
-func (w *world) lockOf(name string) records.Lock {
-	all, _ := records.Read()
-	i := slices.IndexFunc(all, func(l records.Lock) bool { return l.Name == name })
+func (w *world) lockOf(name string) observe.Lock {
+	all := observe.Read().Locks
+	i := slices.IndexFunc(all, func(l observe.Lock) bool { return l.Name == name })
 	w.check(i >= 0, name, "is not observed")
 	return all[i]
 }
 
 // A semaphore of the fleet that is watched shows who holds and who waits, here and elsewhere.
 func observedLocks(w *world) {
-	if observed.Inert {
-		return // a build for the explorer has no records
-	}
 	f, g := w.join(), w.join(fleet.WithTenure(time.Hour))
 	a, b := w.semaphore(f, 3), w.semaphore(g, 3)
-	records.Watch(a, "here", observed.Holders)
-	defer records.Unwatch(a)
-	records.Watch(b, "there", observed.Holders)
-	defer records.Unwatch(b)
+	observe.Watch(a, "here", observe.LevelHolders)
+	defer observe.Unwatch(a)
+	observe.Watch(b, "there", observe.LevelHolders)
+	defer observe.Unwatch(b)
 	w.noError(a.Acquire(w.ctx, 2))
 	p, err := b.AcquirePermit(w.ctx, 1)
 	w.noError(err)
 	got := make(chan error)
 	go func() { got <- a.Acquire(w.ctx, 1) }()
-	name := func(b observed.Block) bool { return strings.HasSuffix(b.Process, "/"+strconv.Itoa(os.Getpid())) }
-	var there records.Lock
+	name := func(b observe.Block) bool { return strings.HasSuffix(b.Process, "/"+strconv.Itoa(os.Getpid())) }
+	var there observe.Lock
 	w.eventually(func() bool {
 		there = w.lockOf("there")
-		unknown := slices.ContainsFunc(there.Fleet.Blocks, func(b observed.Block) bool { return !name(b) })
+		unknown := slices.ContainsFunc(there.Fleet.Blocks, func(b observe.Block) bool { return !name(b) })
 		return len(there.Fleet.Blocks) == 3 && !unknown
 	}, "all are known, by name")
 	w.equal("fleet.Semaphore", there.Kind)
 	w.equal(3, there.Size)
-	w.equal(1, there.Held())
+	w.equal(1, there.Held)
 	w.equal(1, len(there.Holders))
 	w.equal(0, there.Fleet.Losses)
 	w.shows(there.Fleet.Blocks)
@@ -115,11 +111,8 @@ func observedLocks(w *world) {
 
 // What is opened after All is observed, by the names that the fleet has for it.
 func observedAll(w *world) {
-	if observed.Inert {
-		return
-	}
-	records.All(observed.Holders)
-	defer records.All(observed.Off)
+	observe.All(observe.LevelHolders)
+	defer observe.All(observe.LevelOff)
 	f := w.join()
 	m, err := f.Mutex(w.ctx, "leader")
 	w.noError(err)
@@ -134,7 +127,7 @@ func observedAll(w *world) {
 	w.equal("fleet.Mutex", leader.Kind)
 	w.equal("fleet.RWMutex", config.Kind)
 	w.equal(1, len(leader.Holders))
-	w.equal(1, leader.Failed[records.Tried])
+	w.equal(1, leader.Counts.Tried)
 	w.check(config.Holders[0].Shared)
 	m.Unlock()
 	rw.RUnlock()

@@ -29,6 +29,16 @@ type About struct {
 	Keys    bool // see [Kind.Keyed]
 }
 
+// Options are what few kinds of locks have.
+type Options[T any] struct {
+	// Inside returns the lock that x, which is no *T, has inside, and reports false if it has none.
+	Inside func(x any) (lock *T, ok bool)
+	// Name returns the name of a lock unless Watch gives another.
+	Name func(lock *T) string
+	// Fleet returns what is known of the processes that share a lock: a *hook.Fleet.
+	Fleet func(lock *T) any
+}
+
 // A Kind is a type of locks that can be observed, *T.
 type Kind[T any] struct {
 	About
@@ -37,6 +47,7 @@ type Kind[T any] struct {
 
 	giveBack func(lock *T, n int64) // nil: a handle does not say what to return
 	ofKey    func(lock *T, hash uint64) (Numbers, bool)
+	options  Options[T]
 }
 
 // Register makes the locks of type *T known. It is called when a package is initialized.
@@ -56,6 +67,12 @@ func (k *Kind[T]) Returning(giveBack func(lock *T, n int64)) *Kind[T] {
 // It reports false if two keys have that hash.
 func (k *Kind[T]) Keyed(ofKey func(lock *T, hash uint64) (Numbers, bool)) *Kind[T] {
 	k.Keys, k.ofKey = true, ofKey
+	return k
+}
+
+// With sets options.
+func (k *Kind[T]) With(o Options[T]) *Kind[T] {
+	k.options = o
 	return k
 }
 
@@ -86,6 +103,9 @@ func Weak(lock any) (l Lock, known bool) {
 // Weak implements [Type].
 func (k *Kind[T]) Weak(lock any) (Lock, bool) {
 	l, ok := lock.(*T)
+	if inside := k.options.Inside; !ok && inside != nil {
+		l, ok = inside(lock)
+	}
 	if !ok {
 		return nil, false
 	}
@@ -130,9 +150,11 @@ func Recorder[T any](lock *T, on bool) waiting.Recorder {
 // same lock.
 type Lock interface {
 	About() *About
-	// At returns where the lock is, and Value the lock, or nil if it has been collected.
+	// At returns where the lock is.
 	At() uintptr
-	Value() any
+	// Name and Fleet are those of [Options], or zero.
+	Name() string
+	Fleet() any
 	// Observe sets or clears the lock's bit O.
 	Observe(on bool)
 	// Numbers reports false if the lock has been collected.
@@ -157,9 +179,16 @@ func (w weakLock[T]) About() *About { return &w.kind.About }
 
 func (w weakLock[T]) At() uintptr { return xsync.Address(w.p.Value()) }
 
-func (w weakLock[T]) Value() any {
-	if l := w.p.Value(); l != nil {
-		return l
+func (w weakLock[T]) Name() string {
+	if l := w.p.Value(); l != nil && w.kind.options.Name != nil {
+		return w.kind.options.Name(l)
+	}
+	return ""
+}
+
+func (w weakLock[T]) Fleet() any {
+	if l := w.p.Value(); l != nil && w.kind.options.Fleet != nil {
+		return w.kind.options.Fleet(l)
 	}
 	return nil
 }

@@ -26,10 +26,10 @@ type Lock struct {
 	Failed              [numWhys]uint64
 	Released, Handed    uint64 // at Holders
 	Wait, Hold          Histogram
-	Holders, Waiters    []Hold          // at Holders, oldest first
-	Keys                []Key           // of a table of locks: those that are waited for, at Holders
-	Sites               []Site          // at Holders
-	Fleet               *observed.Fleet // of a lock that processes share
+	Holders, Waiters    []Hold // at Holders, oldest first
+	Keys                []Key  // of a table of locks: those that are waited for, at Holders
+	Sites               []Site // at Holders
+	Fleet               any    // of a lock that processes share: a *hook.Fleet
 
 	DroppedHolds, DroppedWaits uint64
 }
@@ -46,9 +46,7 @@ func Read() (locks []Lock, dropped uint64) {
 	records, dropped := allRecords()
 	for _, r := range records {
 		if l, ok := r.read(); ok {
-			if s, ok := r.lock.Value().(observed.Shared); ok {
-				l.Fleet = s.Elsewhere()
-			}
+			l.Fleet = r.lock.Fleet()
 			locks = append(locks, l)
 		}
 	}

@@ -213,13 +213,8 @@ func enroll(l observed.Lock, name string, level observed.Level, w why) (r *Recor
 			defer oldest.agree()
 			oldest.forget()
 		}
-		about := l.About()
-		if s, ok := l.Value().(observed.Shared); ok {
-			var own string
-			about, own = s.About()
-			name = cmp.Or(name, own)
-		}
-		r = newRecord(at, about, l)
+		name = cmp.Or(name, l.Name())
+		r = newRecord(at, l.About(), l)
 		insertLocked(r)
 		if !observed.Inert { // The collector's goroutine has no place in a scenario.
 			r.cleanup = l.AfterCollected(func() { collected(r) })
