@@ -405,8 +405,8 @@ func (l *RWMutex) isSleeping() bool { return l.word.Load()&rwSleeping != 0 }
 func (l *RWMutex) key() parking.Key { return parking.Key{Object: l, Hash: l.gate.key().Hash} }
 
 // TryRLock locks l for reading if no writer holds it, and reports whether it did. If the express
-// lane is full it does not if any goroutine waits, or a future is being told that it has the lock.
-// It may let others run, if a goroutine is about to come in beside it.
+// lane is full it does not if any goroutine waits, or a future that has the lock is about to be
+// completed. It may let others run, if a goroutine is about to come in beside it.
 func (l *RWMutex) TryRLock() bool { return l.try(rwReader, true) }
 
 // TryLock locks l for writing if no goroutine holds it, and reports whether it did. It does not if

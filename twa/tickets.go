@@ -379,7 +379,7 @@ func (s *tickets) wake(base, from, to int64) (woken bool) {
 	for _, c := range s.claimAll(func(_, end int64) bool {
 		return end-from > 0 && end-to <= 0 && !s.inLine(base, s.grant.Load(), end)
 	}) {
-		woken = c.Node.OfGoroutine() || woken // read first: once told, the node is its owner's
+		woken = c.Node.OfGoroutine() || woken // read first: once delivered, the node is its owner's
 		s.tell(base, c.Node, c.Key.Part*step)
 	}
 	return woken
@@ -406,7 +406,7 @@ func (s *tickets) claim(base, k int64) *waiting.Waiter {
 // If it has been abandoned meanwhile they are passed on. While the semaphore is not closed the
 // grant has come before a Close (invariant 5). grantTo reports whether it has woken a goroutine.
 func (s *tickets) grantTo(base int64, w *waiting.Waiter, end int64) bool {
-	n, goroutine := w.N, w.OfGoroutine() // read first: once told, the node is its owner's
+	n, goroutine := w.N, w.OfGoroutine() // read first: once delivered, the node is its owner's
 	if s.isClosed() {
 		s.tell(base, w, end)
 		return goroutine

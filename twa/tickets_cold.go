@@ -54,7 +54,7 @@ func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
 // tell delivers to a claimed waiter how its request has ended: its tickets have been granted, or
 // are too many. If it has been abandoned meanwhile they are passed on.
 func (s *tickets) tell(base int64, w *waiting.Waiter, end int64) {
-	n := w.N // read first: once told, the node is its owner's
+	n := w.N // read first: once delivered, the node is its owner's
 	o := s.outcome(base, n, end)
 	if o == waiting.Pending { // It was too large, and no longer is.
 		s.abandon(base, n, end)

@@ -1,4 +1,4 @@
-// What a page looks like to whoever reads it, as one object: facts, and the problems that were found. page_look_test.go has the type.
+// What a page looks like to its reader, as one object: facts, and the problems that were found. page_look_test.go has the type.
 (screenWidth) => {
   const problems = new Set();
   const root = document.documentElement;

@@ -65,7 +65,7 @@ func (e Permits) Begin(n int64) (*waiting.Parker, error) {
 // End ends what Begin has begun.
 func End(p *waiting.Parker) error {
 	p.Sleeper().Sleep()
-	return told(p)
+	return finish(p)
 }
 
 // BeginUntil and EndUntil are Begin and End of a wait with a limit.
@@ -88,7 +88,7 @@ func (e Permits) EndUntil(l waiting.Limit, p *waiting.Parker) error {
 	if !waiting.WokenIn(p, l, e) {
 		return l.Err()
 	}
-	return told(p)
+	return finish(p)
 }
 
 // Wait is BeginUntil, the sleep and EndUntil, for callers whose speed matters less.
@@ -101,8 +101,8 @@ func (e Permits) Wait(l waiting.Limit, n int64) error {
 	return e.EndUntil(l, p)
 }
 
-// told returns the error of p's outcome, and puts p.
-func told(p *waiting.Parker) error {
+// finish puts p, and returns the error of its outcome.
+func finish(p *waiting.Parker) error {
 	o := p.Outcome()
 	p.Put()
 	return o.Err()

@@ -305,7 +305,7 @@ func TestWakeAtTheEndOfTheBiasMayCallBack(t *testing.T) {
 	var f waiting.Future
 	waiting.Bind(&f, e, Everyone)
 	woken := false
-	require.False(t, f.Poll(waiter.WakerFunc(func() { woken = e.Waiting() == 0 })), "told by its waker")
+	require.False(t, f.Poll(waiter.WakerFunc(func() { woken = e.Waiting() == 0 })), "woken by its waker")
 	require.True(t, woken)
 	require.True(t, f.Poll(nil))
 	require.NoError(t, f.Err())

@@ -195,14 +195,14 @@ func (c *conformance) put(old, s *proof.State) {
 		if is == proof.InOrder {
 			c.tickets[i], _ = e.Opts.Order.Push(w, &order.By{Tenant: 0, Weight: 1}, 0, false, &wake)
 		}
-		if o, ok := toldAs[is]; ok { // by another thread, which delivers at once
+		if o, ok := deliveredAs[is]; ok { // by another thread, which delivers at once
 			w.Deliver(o)
 		}
 	}
 }
 
-// toldAs is what a claimed waiter is told.
-var toldAs = map[int]waiting.Outcome{
+// deliveredAs is the outcome that a claimed waiter gets.
+var deliveredAs = map[int]waiting.Outcome{
 	proof.Granted: waiting.Granted, proof.Closed: waiting.Closed,
 	proof.TooLarge: waiting.TooLarge, proof.Shed: waiting.Shed,
 }
@@ -261,7 +261,7 @@ func (c *conformance) agrees(s *proof.State) bool {
 		if st == proof.InOrder {
 			inOrder++
 		}
-		if w.Outcome() != toldAs[st] { // Pending: not told
+		if w.Outcome() != deliveredAs[st] { // Pending: not delivered
 			return false
 		}
 	}
@@ -394,7 +394,7 @@ func (c *conformance) moves() (moves []proof.Move, gone []int) {
 		return moves, nil
 	}
 	for i, w := range c.ws {
-		if st := s.GetAt(c.St, i); toldAs[st] != waiting.Pending && w.Status() == waiting.StatusWaiting {
+		if st := s.GetAt(c.St, i); deliveredAs[st] != waiting.Pending && w.Status() == waiting.StatusWaiting {
 			gone = append(gone, i)
 		}
 	}

@@ -353,15 +353,15 @@ func TestClosedEngineRefusesFuturesWithoutTheMutex(t *testing.T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for n := range int64(3) {
-		told := make(chan error, 1)
+		ended := make(chan error, 1)
 		go func() {
 			var f waiting.Future
 			waiting.Bind(&f, e.From(0), n)
 			f.Poll(nil)
-			told <- f.Err()
+			ended <- f.Err()
 		}()
 		select {
-		case err := <-told:
+		case err := <-ended:
 			require.Equal(t, waiter.ErrClosed, err)
 		case <-time.After(20 * time.Second):
 			require.Fail(t, "asleep")

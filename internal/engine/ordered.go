@@ -121,7 +121,7 @@ func (l Ordered) End(limit waiting.Limit, p *waiting.Parker) error {
 	if !waiting.WokenIn(p, limit, l) {
 		return limit.Err()
 	}
-	return told(p)
+	return finish(p)
 }
 
 // Unlink implements [waiting.Line].

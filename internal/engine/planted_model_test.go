@@ -91,7 +91,7 @@ var planted = []struct {
 	{
 		name: "a wait that its context has ended stays in the line", file: "internal/waiting/wait.go",
 		in: "../../sync", test: "TestModelMutex",
-		from: "\t\tif !told { // or the context has panicked\n",
+		from: "\t\tif !woken { // or the context has panicked\n",
 		to:   "\t\tif false {\n",
 	},
 	{

@@ -300,7 +300,7 @@ func (c *rwConformance) put(old, s *proof.State) {
 		}
 	}
 	for i, w := range c.ws {
-		if o, ok := toldAs[s.GetAt(c.St, i)]; ok && old.GetAt(c.St, i) != s.GetAt(c.St, i) {
+		if o, ok := deliveredAs[s.GetAt(c.St, i)]; ok && old.GetAt(c.St, i) != s.GetAt(c.St, i) {
 			w.Deliver(o) // by another thread, which delivers at once
 		}
 	}
@@ -348,7 +348,7 @@ func (c *rwConformance) agrees(s *proof.State) bool {
 		q = e.list.Next(q)
 	}
 	for i, w := range c.ws {
-		if w.Outcome() != toldAs[s.GetAt(c.St, i)] { // Pending: not told
+		if w.Outcome() != deliveredAs[s.GetAt(c.St, i)] { // Pending: not delivered
 			return false
 		}
 	}

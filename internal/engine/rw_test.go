@@ -368,18 +368,18 @@ func TestTryReadDoesNotFailWhileTheBiasIsEnded(t *testing.T) {
 	require.True(t, e.TryRead())
 	e.mu.Lock()
 	e.word.Or(flagWaiters)
-	told := make(chan bool)
-	go func() { told <- e.TryRead() }()
+	tried := make(chan bool)
+	go func() { tried <- e.TryRead() }()
 	for range 100 {
 		select {
-		case <-told:
+		case <-tried:
 			require.Fail(t, "it cannot know yet")
 		default:
 			runtime.Gosched()
 		}
 	}
 	e.unbiasLocked()
-	require.True(t, <-told)
+	require.True(t, <-tried)
 	require.EqualValues(t, 2, heldRW(e))
 	require.True(t, e.ReleaseRead())
 	require.True(t, e.ReleaseRead())

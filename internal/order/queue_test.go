@@ -204,7 +204,8 @@ func TestTimesDoNotOverflow(t *testing.T) {
 	}
 }
 
-// Nobody pops for a minute: whoever has waited too long is then shed, and the last one is served.
+// Nobody pops for a minute: those that have waited too long are then shed, and the last one is
+// served.
 func TestAfterAMinuteWithoutAPop(t *testing.T) {
 	for _, shed := range []Shed{ShedCoDel, ShedAdaptiveLIFO} {
 		s := newSim(t, 1, Config{Queue: Queue{Shed: shed}})

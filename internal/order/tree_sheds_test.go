@@ -174,8 +174,8 @@ func (k *thicket) step() {
 	k.serve()
 }
 
-// Whatever is shed, refused or given up in a tree, whatever it costs, and whoever moves: nothing is
-// lost, and when all caps are gone and all is given back nothing is left.
+// Whatever is shed, refused or given up in a tree, whatever it costs, and whichever tenant moves:
+// nothing is lost, and when all caps are gone and all is given back nothing is left.
 func TestTreesThatShedAreSound(t *testing.T) {
 	seeds := uint64(60)
 	if locktest.Stress() {

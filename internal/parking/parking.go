@@ -253,7 +253,7 @@ func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	}
 	b.remove(s)
 	s.handed = hand
-	node := s.node // Read first: once told, the sleeper belongs to its owner again.
+	node := s.node // Read first: once woken, the sleeper belongs to its owner again.
 	b.mu.Unlock()
 	node.Deliver(waiting.Granted)
 	return true

@@ -72,8 +72,8 @@ type parkerCall struct {
 // What calls return, as the table numbers it.
 const (
 	gaveUp = iota
-	toldGranted
-	toldOtherwise
+	gotGrant
+	gotOther
 	panicked
 )
 
@@ -128,9 +128,9 @@ func (c *parkerRun) limit(s *proof.State) Limit {
 
 func (c *parkerRun) outcome() int {
 	if c.p.Outcome() == Granted {
-		return toldGranted
+		return gotGrant
 	}
-	return toldOtherwise
+	return gotOther
 }
 
 // calls returns what is called in the state s.

@@ -9,19 +9,19 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// A line of parkers, whose first is told something when the test says so.
-type told struct {
+// A line of parkers, whose first gets an outcome when the test says so.
+type parkers struct {
 	mu   xsync.Mutex
 	list Queue
 }
 
-func (l *told) Waiting() int {
+func (l *parkers) Waiting() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.list.Len()
 }
 
-func (l *told) wait(got func()) {
+func (l *parkers) wait(got func()) {
 	p := GetParker(Limit{})
 	l.mu.Lock()
 	l.list.PushBack(&p.Waiter)
@@ -31,7 +31,7 @@ func (l *told) wait(got func()) {
 	p.Put()
 }
 
-func (l *told) pop() *Waiter {
+func (l *parkers) pop() *Waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.list.PopFront()
@@ -40,7 +40,7 @@ func (l *told) pop() *Waiter {
 // The owner of a goroutine's node that gets what was handed over runs first, and so do all of a
 // list. That of a future does not run: nobody gives up a processor for it.
 func TestHandOffLetsTheOwnersRun(t *testing.T) {
-	l := new(told)
+	l := new(parkers)
 	locktest.RequireHandOff(t, l, 1, func() {}, func() { l.pop().HandOff() }, l.wait)
 	all := func() {
 		var wake WakeList

@@ -6,7 +6,7 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// A Parker lets a goroutine sleep until its node is told an outcome. It is a node, the embedded
+// A Parker lets a goroutine sleep until its node gets an outcome. It is a node, the embedded
 // Waiter, and the means to sleep.
 //
 // To wait, call GetParker, put the node into a queue, and call Park with the same limit. If Park

@@ -14,7 +14,7 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-func TestParkerIsToldItsOutcome(t *testing.T) {
+func TestParkerGetsItsOutcome(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 30 { // beyond the point where ctx gets a watch
@@ -200,7 +200,7 @@ func TestParkingAllocatesNothing(t *testing.T) {
 	}))
 }
 
-// Many goroutines on one context: each is told, by its claimer or by the watch, and none twice.
+// Many goroutines on one context: each is woken, by its claimer or by the watch, and none twice.
 func TestWatchUnderStress(t *testing.T) {
 	rounds := 300
 	if testing.Short() {

@@ -99,7 +99,7 @@ type WakeList struct {
 	granted bool    // to a goroutine
 }
 
-// Add appends a claimed waiter and the outcome that it will be told.
+// Add appends a claimed waiter and the outcome that it will get.
 func (l *WakeList) Add(w *Waiter, o Outcome) {
 	w.outcome = o // w.next is nil: whatever unlinks a waiter leaves it so
 	if l.head == nil {

@@ -72,8 +72,8 @@ func TestQueueIsFIFOUnderAnyOperations(t *testing.T) {
 }
 
 // The batch is emptied in the order of the claims, and a node may be used again as soon as it has
-// been told.
-func TestWakeListTellsInOrderAndForgets(t *testing.T) {
+// got its outcome.
+func TestWakeListWakesInOrderAndForgets(t *testing.T) {
 	var l WakeList
 	require.Zero(t, l.Wake())
 	var order []int

@@ -56,9 +56,9 @@ func EndRequest[L Line](p *Parker, l Limit, line L, o Outcome) error {
 }
 
 // WokenIn is Woken of p, which is queued in line and leaves it unless the answer is true.
-func WokenIn[L Line](p *Parker, l Limit, line L) (told bool) {
+func WokenIn[L Line](p *Parker, l Limit, line L) (woken bool) {
 	defer func() {
-		if !told { // or the context has panicked
+		if !woken { // or the context has panicked
 			Leave(p, line)
 		}
 	}()

@@ -40,8 +40,8 @@ var outcomeErrors = [...]error{
 func (o Outcome) Err() error { return outcomeErrors[o] }
 
 // A node has an owner, which waits, and at most one claimer, which has unlinked the node. The
-// claimer alone decides how the request ends. A goroutine's node is told through its
-// sleeper. A future's node is told through its state word:
+// claimer alone decides how the request ends. The outcome reaches the owner of a goroutine's node
+// through its sleeper, that of a future's node through its state word:
 //
 //	state        who may move it, and to what                    waker, done are
 //	idle         owner: armed (Arm), complete (Finish)            the owner's
@@ -247,7 +247,7 @@ func (w *Waiter) Chan() <-chan struct{} {
 }
 
 // endRegistering steps back to armed. If a claimer has come meanwhile it called no waker (invariant
-// 2). The owner is here to see the outcome, so only the channel has to be told.
+// 2). The owner is here to see the outcome, so only the channel is left to close.
 func (w *Waiter) endRegistering() Status {
 	if w.state.CompareAndSwap(stateRegistering, stateArmed) {
 		return StatusWaiting
@@ -256,7 +256,7 @@ func (w *Waiter) endRegistering() Status {
 	return StatusComplete
 }
 
-// Outcome returns how the request ended. The owner may call it after it has been told.
+// Outcome returns how the request ended. The owner may call it after the delivery.
 func (w *Waiter) Outcome() Outcome { return w.outcome }
 
 // forget drops the waker of a complete node, so that the node does not keep it alive.

@@ -47,7 +47,7 @@ func TestEveryTransition(t *testing.T) {
 	require.Equal(t, 1, woken)
 	w.Reset()
 
-	// claiming: a re-poll is told to come back; an abandon is left to the claimer.
+	// claiming: a re-poll has to come back; an abandon is left to the claimer.
 	w.Arm(waker)
 	require.True(t, w.state.CompareAndSwap(stateArmed, stateClaiming))
 	require.Equal(t, StatusBusy, w.Rearm(wakerFunc(func() { t.Error("never registered") })))

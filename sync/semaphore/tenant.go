@@ -37,8 +37,8 @@ func WithShares(weight func(tenant any) int) Option {
 }
 
 // WithMaxInUse lets a tenant of WithShares hold at most as many permits as maxInUse returns of it;
-// a negative number is no cap. A request for more than its cap ends with ErrTooLarge. Whoever
-// releases says whose permits these are: [Tenant.Release].
+// a negative number is no cap. A request for more than its cap ends with ErrTooLarge. A release
+// names the tenant whose permits it gives back: [Tenant.Release].
 //
 // maxInUse is called without a lock, at each request. After a change of what it returns, the next
 // request of the tenant, or [Tenant.Update], has those that wait follow. Permits that are held stay
@@ -77,8 +77,8 @@ const (
 	DebitCost = order.DebitCost
 )
 
-// WithDebit says what WithShares divides, which is DebitGrants otherwise. Whoever releases says
-// whose permits these are: [Tenant.Release].
+// WithDebit says what WithShares divides, which is DebitGrants otherwise. A release names the
+// tenant whose permits it gives back: [Tenant.Release].
 //
 // Order: that of WithShares, where a request counts as what it costs. That is known at the release.
 // So a grant is charged what its tenant's permits cost on average, and the release pays the
