@@ -208,9 +208,9 @@ func (c *condRun) put(s *proof.State) {
 		if p == nil {
 			continue
 		}
-		if told := s.GetAt(c.Told, x) == 1; told && p.Sleeper().Pending() == 0 {
+		if woken := s.GetAt(c.Woken, x) == 1; woken && p.Sleeper().Pending() == 0 {
 			p.Deliver(waiting.Granted)
-		} else if !told && p.Sleeper().Pending() != 0 {
+		} else if !woken && p.Sleeper().Pending() != 0 {
 			p.Sleeper().Sleep()
 		}
 		p.N = c.by(s, x)
@@ -241,7 +241,7 @@ func (c *condRun) agrees(s *proof.State) bool {
 		return false
 	}
 	for x, p := range c.ps {
-		if p != nil && ((p.Sleeper().Pending() != 0) != (s.GetAt(c.Told, x) == 1) ||
+		if p != nil && ((p.Sleeper().Pending() != 0) != (s.GetAt(c.Woken, x) == 1) ||
 			p.N != c.by(s, x)) {
 			return false
 		}
@@ -391,7 +391,7 @@ func (k *condTie) ready(s *proof.State) (ready, blocks bool) {
 	case proof.EnterLock, proof.UnlinkLock, proof.CondGive, proof.SignalLock, proof.BroadLock:
 		return s.Get(k.PC) == int(proof.CondFree), true
 	case proof.CondSleep, proof.CondBoth, proof.CondWithdraw:
-		return s.GetAt(k.Told, s.Get(k.Tw)) == 1, true
+		return s.GetAt(k.Woken, s.Get(k.Tw)) == 1, true
 	case proof.LockL:
 		return !s.Is(k.L), true
 	}

@@ -117,7 +117,7 @@ type subject interface {
 	// want returns what the node of future x is like in s; letIn reports whether the goroutine of
 	// request x has been let in, and knows it.
 	want(s *proof.State, x int) want
-	letIn(s *proof.State, x int) (in, told bool)
+	letIn(s *proof.State, x int) (in, woken bool)
 }
 
 // A tie has what all runs share.
@@ -234,10 +234,10 @@ func (c *conformance) asleep(s *proof.State) int {
 	return -1
 }
 
-// told reports whether the goroutine of request x has been told something in s.
-func (c *conformance) told(s *proof.State, x int) bool {
-	_, told := c.letIn(s, x)
-	return told || s.Get(c.At) == int(proof.AdmTold) && s.Get(c.Adm) == x
+// woken reports whether the goroutine of request x has been woken in s.
+func (c *conformance) woken(s *proof.State, x int) bool {
+	_, woken := c.letIn(s, x)
+	return woken || s.Get(c.At) == int(proof.AdmWoken) && s.Get(c.Adm) == x
 }
 
 // putAll changes the lock from what old says to what s says.
@@ -274,7 +274,7 @@ func (c *conformance) putAll(old, s *proof.State) {
 	}
 }
 
-// putGoroutine does so for what a goroutine is told.
+// putGoroutine does so for the wake-up of a goroutine.
 func (c *conformance) putGoroutine(n *node, x int, old, s *proof.State) {
 	in, _ := c.letIn(old, x)
 	switch is, _ := c.letIn(s, x); {
@@ -283,7 +283,7 @@ func (c *conformance) putGoroutine(n *node, x int, old, s *proof.State) {
 	case in && !is:
 		n.p.N = c.hold(s, x)
 	}
-	switch was, is := c.told(old, x), c.told(s, x); {
+	switch was, is := c.woken(old, x), c.woken(s, x); {
 	case is && !was:
 		n.p.Deliver(waiting.Granted)
 	case was && !is:
@@ -393,7 +393,7 @@ func (c *conformance) nodeAgrees(s *proof.State, x int) bool {
 		}
 	case n.p != nil:
 		in, _ := c.letIn(s, x)
-		return c.told(s, x) == (n.p.Sleeper().Pending() != 0) && in == (n.p.N == isIn)
+		return c.woken(s, x) == (n.p.Sleeper().Pending() != 0) && in == (n.p.N == isIn)
 	}
 	return true
 }
@@ -480,10 +480,10 @@ func (c *conformance) claims(was *proof.State) {
 	}
 }
 
-// claimed reports whether request x has been let in, and not been told.
+// claimed reports whether request x has been let in, and not been woken.
 func claimed(k *tie, s *proof.State, x int) bool {
-	in, told := k.letIn(s, x)
-	return in && !told
+	in, woken := k.letIn(s, x)
+	return in && !woken
 }
 
 // meet finds the sleeper of the code's goroutine.
@@ -652,7 +652,7 @@ func (c *conformance) way(sleeps bool) []proof.Move {
 
 // search returns a way from s, its last move first.
 func (c *conformance) search(g *goal, s proof.State, seen map[proof.State]bool) (way []proof.Move, ok bool) {
-	if g.sleeps && c.told(&s, g.own) || !g.sleeps && s.Get(c.G) != proof.GateClosed {
+	if g.sleeps && c.woken(&s, g.own) || !g.sleeps && s.Get(c.G) != proof.GateClosed {
 		return nil, true
 	}
 	moves := slices.DeleteFunc(c.m.Moves(&s, true), func(v proof.Move) bool {
@@ -695,7 +695,7 @@ func (c *conformance) arrives(v *proof.Move) bool {
 		proof.OpenedAll, proof.GiveRead:
 		return false
 	case proof.CancelLook: // unlocks
-		return v.Name != "cancel.told read"
+		return v.Name != "cancel.complete read"
 	}
 	return !v.Inside && v.From >= proof.MutexLock
 }

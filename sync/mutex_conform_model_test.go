@@ -103,7 +103,7 @@ func (k mutexTie) want(s *proof.State, x int) want {
 	return idle
 }
 
-func (k mutexTie) letIn(*proof.State, int) (in, told bool) { return false, false }
+func (k mutexTie) letIn(*proof.State, int) (in, woken bool) { return false, false }
 
 func (k mutexTie) create(c *conformance) admitting { return &Mutex{lane: c.lane} }
 

@@ -153,11 +153,11 @@ func (k rwMutexTie) want(s *proof.State, x int) want {
 	return idle
 }
 
-func (k rwMutexTie) letIn(s *proof.State, x int) (in, told bool) {
+func (k rwMutexTie) letIn(s *proof.State, x int) (in, woken bool) {
 	switch s.GetAt(k.Let, x) {
 	case proof.LetIn, proof.LetGiving:
 		return true, false
-	case proof.LetTold:
+	case proof.LetWoken:
 		return true, true
 	}
 	return false, false

@@ -194,7 +194,7 @@ func TestPostgresIsAStoreOtherwise(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			w := onOwn(t)
-			w.exec(strings.Replace(change, "IF in_tell THEN", "IF false THEN", 1))
+			w.exec(strings.Replace(change, "IF in_hint THEN", "IF false THEN", 1))
 			storetest.Run(t, func(*testing.T) *storetest.Servers {
 				ns := namespace()
 				return &storetest.Servers{
@@ -209,7 +209,7 @@ func TestPostgresIsAStoreOtherwise(t *testing.T) {
 // Permits are handed on also if no notification ever arrives.
 func TestNotificationsAreLost(t *testing.T) {
 	w := onOwn(t)
-	w.exec(strings.Replace(postgres.Schema(), "IF in_tell THEN", "IF false THEN", 1))
+	w.exec(strings.Replace(postgres.Schema(), "IF in_hint THEN", "IF false THEN", 1))
 	f, g := w.join(), w.join()
 	for range 2 {
 		p := w.acquire(w.semaphore(f, 1))

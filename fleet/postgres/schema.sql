@@ -33,12 +33,12 @@ CREATE OR REPLACE FUNCTION farad.version() RETURNS integer LANGUAGE sql IMMUTABL
 -- revision before if the clock has not got there. So it only grows, and goes on growing if commits
 -- are lost in a failover, or a backup is restored.
 CREATE TABLE IF NOT EXISTS farad.space (
-	id   integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-	name text COLLATE "C" NOT NULL UNIQUE,
-	rev  bigint NOT NULL,           -- of the last change
-	n    bigint NOT NULL DEFAULT 0, -- how many changes there were
-	told bigint NOT NULL DEFAULT 0, -- n at the last notification
-	channel text NOT NULL           -- of notifications; nobody can guess it
+	id     integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	name   text COLLATE "C" NOT NULL UNIQUE,
+	rev    bigint NOT NULL,           -- of the last change
+	n      bigint NOT NULL DEFAULT 0, -- how many changes there were
+	hinted bigint NOT NULL DEFAULT 0, -- n at the last notification
+	channel text NOT NULL            -- of notifications; nobody can guess it
 ) WITH (fillfactor = 10);
 
 -- A lease, and the session that it may be. Numbers are random: a sequence would begin again where a
@@ -160,39 +160,40 @@ BEGIN
 END $$;
 
 -- record makes a revision of changes. The namespace is locked. A notification is a hint, and only
--- for others that are in the line: in_tell. It has the changes since the last one if there is room,
--- so that who gets all of them need not read; there is one for each 32 changes in any case. Every role may notify, but only those that may call
--- channel know where. A full queue would make the transaction fail, and any role of any database
--- can fill it. So nothing goes into one that is half full.
+-- for others that are in the line: in_hint. It has the changes since the last one if there is room,
+-- so that who gets all of them need not read; there is one for each 32 changes in any case. Every
+-- role may notify, but only those that may call channel know where. A full queue would make the
+-- transaction fail, and any role of any database can fill it. So nothing goes into one that is half
+-- full.
 CREATE OR REPLACE FUNCTION farad.record(
 	sp farad.space, in_rev bigint, in_lines text[], in_leases bigint[], in_seqs bigint[], in_made bigint[],
-	in_weights bigint[], in_tell boolean
+	in_weights bigint[], in_hint boolean
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	hint text;
 BEGIN
-	in_tell := in_tell OR sp.n - sp.told >= 31;
-	UPDATE farad.space s SET rev = in_rev, n = sp.n + 1, told = CASE WHEN in_tell THEN sp.n + 1 ELSE s.told END
+	in_hint := in_hint OR sp.n - sp.hinted >= 31;
+	UPDATE farad.space s SET rev = in_rev, n = sp.n + 1, hinted = CASE WHEN in_hint THEN sp.n + 1 ELSE s.hinted END
 	WHERE s.id = sp.id;
 	INSERT INTO farad.change AS c (space, slot, n, rev, before, lines, leases, seqs, made, weights)
 	VALUES (sp.id, (sp.n + 1) % 1024, sp.n + 1, in_rev, sp.rev, in_lines, in_leases, in_seqs, in_made, in_weights)
 	ON CONFLICT (space, slot) DO UPDATE SET n = excluded.n, rev = excluded.rev, before = excluded.before,
 		lines = excluded.lines, leases = excluded.leases, seqs = excluded.seqs, made = excluded.made,
 		weights = excluded.weights;
-	IF in_tell THEN
-		IF sp.n - sp.told < 64 THEN
+	IF in_hint THEN
+		IF sp.n - sp.hinted < 64 THEN
 			SELECT json_agg(json_build_object('n', c.n, 'rev', c.rev, 'before', c.before, 'lines', c.lines,
 				'leases', c.leases, 'seqs', c.seqs, 'made', c.made, 'weights', c.weights) ORDER BY c.n)
-			INTO hint FROM farad.change c WHERE c.space = sp.id AND c.n > sp.told
-				AND c.slot = ANY (ARRAY(SELECT (g % 1024)::integer FROM generate_series(sp.told + 1, sp.n + 1) AS g));
+			INTO hint FROM farad.change c WHERE c.space = sp.id AND c.n > sp.hinted
+				AND c.slot = ANY (ARRAY(SELECT (g % 1024)::integer FROM generate_series(sp.hinted + 1, sp.n + 1) AS g));
 		END IF;
 		PERFORM pg_notify(sp.channel, CASE WHEN octet_length(hint) < 7900 THEN hint ELSE '' END)
 		WHERE pg_notification_queue_usage() < 0.5;
 	END IF;
 END $$;
 
--- ended has the entries of sessions vanish with them, whoever has deleted those.
+-- ended has the entries of sessions vanish with them, no matter who deletes those.
 CREATE OR REPLACE FUNCTION farad.ended() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

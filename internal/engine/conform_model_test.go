@@ -279,7 +279,7 @@ func (c *conformance) agrees(s *proof.State) bool {
 func (c *conformance) note(s *proof.State) {
 	s.Set(c.Len, len(c.line(s))) // the code may have pushed another since it has asked
 	for i, w := range c.ws {
-		n := proof.NotTold
+		n := proof.NotDelivered
 		switch w.Status() {
 		case waiting.StatusComplete:
 			n = proof.Taken
@@ -287,7 +287,7 @@ func (c *conformance) note(s *proof.State) {
 			n = proof.Refused
 		default:
 		}
-		s.SetAt(c.Told, i, n)
+		s.SetAt(c.Delivered, i, n)
 	}
 }
 

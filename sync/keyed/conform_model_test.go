@@ -325,9 +325,9 @@ func (c *keyedRun) put(s *proof.State) {
 		if p == nil {
 			continue
 		}
-		if told := s.GetAt(c.Told, x) == 1; told && p.Sleeper().Pending() == 0 {
+		if woken := s.GetAt(c.Woken, x) == 1; woken && p.Sleeper().Pending() == 0 {
 			p.Deliver(waiting.Granted)
-		} else if !told && p.Sleeper().Pending() != 0 {
+		} else if !woken && p.Sleeper().Pending() != 0 {
 			p.Sleeper().Sleep()
 		}
 		p.N = c.code(s.GetAt(c.N, x))
@@ -482,7 +482,7 @@ func (c *keyedRun) wrong(s *proof.State) string {
 		return "the mutex"
 	}
 	for x, p := range c.ps {
-		if p != nil && (p.Sleeper().Pending() != 0) != (s.GetAt(c.Told, x) == 1) {
+		if p != nil && (p.Sleeper().Pending() != 0) != (s.GetAt(c.Woken, x) == 1) {
 			return fmt.Sprintf("the token of wait %d", x)
 		}
 	}
@@ -687,7 +687,7 @@ func (k *keyedTie) ready(s *proof.State) (ready, blocks bool) {
 		proof.KeyGiveBack, proof.KeyAllLock:
 		return s.Get(k.PC) == int(proof.KeyedFree), true
 	case proof.KeySleep, proof.KeyBoth, proof.KeyWithdraw:
-		return s.GetAt(k.Told, s.Get(k.Tw)) == 1, true
+		return s.GetAt(k.Woken, s.Get(k.Tw)) == 1, true
 	}
 	return false, false
 }

@@ -13,7 +13,7 @@ type CondTable struct {
 	In, Pos         *Var // who is in line, and where
 	HasReach, Reach *Var // the last of those who entered before the latest signal
 	L               *Var // the lock of the condition
-	Told            *Var // the token of a wait is there
+	Woken           *Var // the token of a wait is there
 
 	By      *Var // N of a wait: it was claimed by a broadcast
 	Cl, Got *Var // a wait was claimed, and has taken its token
@@ -108,7 +108,7 @@ func bareCond() *CondTable {
 	t.Occ, t.Obs = t.scalar(Shared, Bool, "occupied"), t.scalar(Shared, Bool, "observed")
 	t.In, t.Pos = t.array(Shared, Bool, "line"), t.array(Shared, Int, "pos")
 	t.HasReach, t.Reach = t.scalar(Shared, Bool, "hasReach"), t.scalar(Shared, Node, "reach")
-	t.L, t.Told = t.scalar(Shared, Bool, "L"), t.array(Shared, Bool, "told")
+	t.L, t.Woken = t.scalar(Shared, Bool, "L"), t.array(Shared, Bool, "woken")
 	t.Cl, t.By, t.Got = t.array(Owner, Bool, "claimed"), t.array(Shared, Bool, "n"), t.array(Owner, Bool, "got")
 	t.Own, t.W, t.Broad = t.scalar(Owner, Node, "own"), t.scalar(Owner, Node, "w"), t.array(Ghost, Bool, "broadcast")
 	t.Tail, t.Latest, t.Lim = t.scalar(Ghost, Int, "tail"), t.scalar(Ghost, Int, "latest"), t.array(Ghost, Int, "before")
@@ -223,13 +223,13 @@ func (t *CondTable) wait() {
 	t.choice()
 
 	const sleep = "waiting.Wait"
-	told, free := t.Told.At(tw), Not(t.owned(tw))
-	take := []Update{t.Told.SetAt(tw, Is(false)), t.Got.SetAt(tw, True)}
-	t.out("sleep.told", sleep, Sleeps, CondSleep, CondAsk, And(told, free), take...)
+	woken, free := t.Woken.At(tw), Not(t.owned(tw))
+	take := []Update{t.Woken.SetAt(tw, Is(false)), t.Got.SetAt(tw, True)}
+	t.out("sleep.woken", sleep, Sleeps, CondSleep, CondAsk, And(woken, free), take...)
 	t.out("sleep.over", sleep, Sleeps, CondSleep, UnlinkLock, t.TOver.V())
-	t.out("sleep.both", sleep, Sleeps, CondSleep, CondBoth, And(told, t.TOver.V()))
+	t.out("sleep.both", sleep, Sleeps, CondSleep, CondBoth, And(woken, t.TOver.V()))
 	t.out("sleep.late", sleep, Local, CondSleep, UnlinkLock, t.TTimed.V())
-	t.out("both.told", sleep, Sleeps, CondBoth, CondAsk, And(told, free), take...)
+	t.out("both.woken", sleep, Sleeps, CondBoth, CondAsk, And(woken, free), take...)
 	t.out("both.over", sleep, Local, CondBoth, UnlinkLock, True)
 	t.out("ask.woken", sleep, Local, CondAsk, LockL, And(t.Got.At(tw), free, Not(t.TOver.V())), append(t.ends(tw), t.res(1))...)
 	t.out("ask.over", sleep, Local, CondAsk, UnlinkLock, t.TOver.V())
@@ -255,8 +255,8 @@ func (t *CondTable) leave() {
 	t.unlocks("unlink.claimed", fn, UnlinkNot, Num(CondWithdraw))
 
 	got, free := t.Got.At(tw), Not(t.owned(tw))
-	t.out("withdraw.told", "Parker.Withdraw", Sleeps, CondWithdraw, CondGive, And(t.Told.At(tw), free),
-		t.Told.SetAt(tw, Is(false)), t.Got.SetAt(tw, True))
+	t.out("withdraw.woken", "Parker.Withdraw", Sleeps, CondWithdraw, CondGive, And(t.Woken.At(tw), free),
+		t.Woken.SetAt(tw, Is(false)), t.Got.SetAt(tw, True))
 	t.out("withdraw.got", "Parker.Withdraw", Local, CondWithdraw, CondGive, got)
 	const give = "condLine.GiveBack"
 	do := append(t.ends(tw), t.res(0), t.TPC.Set(then))
@@ -284,9 +284,9 @@ func (t *CondTable) claim(x *Expr, broadcast bool, before *Expr) []Update {
 // tells adds the steps of a thread that tells those whom it has claimed, in their order.
 func (t *CondTable) tells(name string, at int64, then *Expr) {
 	x := t.Tx.V()
-	untold := And(t.Cl.At(x), Not(t.Told.At(x)), Not(t.Got.At(x)), Not(t.claims(x)))
+	asleep := And(t.Cl.At(x), Not(t.Woken.At(x)), Not(t.Got.At(x)), Not(t.claims(x)))
 	first := And(t.Mine.At(x), All(func(y *Expr) *Expr { return Implies(t.Mine.At(y), LessEq(t.Pos.At(x), t.Pos.At(y))) }))
-	t.out(name, "tell, WakeList.Wake", Wakes, at, at, And(first, untold), t.Told.SetAt(x, True), t.Mine.SetAt(x, Is(false)))
+	t.out(name, "tell, WakeList.Wake", Wakes, at, at, And(first, asleep), t.Woken.SetAt(x, True), t.Mine.SetAt(x, Is(false)))
 	none := All(func(y *Expr) *Expr { return Not(t.Mine.At(y)) })
 	t.Steps = append(t.Steps, &Step{
 		Name: name + " end", In: "tell, WakeList.Wake", Access: Local, From: at, Guard: none, Do: []Update{t.TPC.Set(then)},
@@ -322,8 +322,8 @@ func (t *CondTable) signal() {
 	}
 	t.tells("tell", TellMine, Num(CondDone))
 
-	untold := And(t.Cl.At(tx), Not(t.Told.At(tx)), Not(t.Got.At(tx)), Not(t.claims(tx)))
-	t.out("another tells", "", Wakes, CondDone, CondDone, untold, t.Told.SetAt(tx, True))
+	asleep := And(t.Cl.At(tx), Not(t.Woken.At(tx)), Not(t.Got.At(tx)), Not(t.claims(tx)))
+	t.out("another tells", "", Wakes, CondDone, CondDone, asleep, t.Woken.SetAt(tx, True))
 	t.choice()
 	t.out("observe", "Cond.setObserved", WordWrite, CondDone, CondDone, True, t.Obs.Set(Not(t.Obs.V())))
 	t.choice()

@@ -8,11 +8,11 @@ func (t *CondTable) says() {
 	z, tail, latest := Num(0), t.Tail.V(), t.Latest.V()
 	own, reach, has := t.Own.V(), t.Reach.V(), t.HasReach.V()
 	t.Init = And(t.at(CondFree), Not(t.Occ.V()), Not(has), LessEq(z, latest), LessEq(latest, tail), All(func(x *Expr) *Expr {
-		return And(Not(t.In.At(x)), Not(t.Cl.At(x)), Not(t.Told.At(x)), Not(t.Got.At(x)))
+		return And(Not(t.In.At(x)), Not(t.Cl.At(x)), Not(t.Woken.At(x)), Not(t.Got.At(x)))
 	}))
 	t.safe("2 claimed", "A wait is in line, or claimed. A token is there for one that was claimed, until it is taken.", And(
 		All(func(x *Expr) *Expr { return Not(And(t.In.At(x), t.Cl.At(x))) }),
-		All(func(x *Expr) *Expr { return Implies(t.Told.At(x), And(t.Cl.At(x), Not(t.Got.At(x)))) }),
+		All(func(x *Expr) *Expr { return Implies(t.Woken.At(x), And(t.Cl.At(x), Not(t.Got.At(x)))) }),
 		All(func(x *Expr) *Expr { return Implies(t.Got.At(x), t.Cl.At(x)) })))
 	t.safe("2 by", "N of one that was claimed says whether by a broadcast.",
 		All(func(x *Expr) *Expr { return Implies(And(t.Cl.At(x), Not(t.claims(x))), Eq(t.By.At(x), t.Broad.At(x))) }))
@@ -89,5 +89,5 @@ func (t *CondTable) properties() {
 	}))
 	t.theorem("4 free", "While the lock is free the flag says whether one is in line.",
 		Implies(t.at(CondFree), Eq(t.Occ.V(), Not(t.lineEmpty()))))
-	t.theorem("told once", "Who is told has not been before.", All(func(x *Expr) *Expr { return Not(And(t.Told.At(x), t.Got.At(x))) }))
+	t.theorem("woken once", "Who is woken has not been before.", All(func(x *Expr) *Expr { return Not(And(t.Woken.At(x), t.Got.At(x))) }))
 }

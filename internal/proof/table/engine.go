@@ -29,7 +29,7 @@ type EngineTable struct {
 	// three.
 	Ta, TW, TC, TO, Tg, Tn, Tw, Tx *Var
 	TFront, TRes, TNested          *Var
-	Len, Claimed, Told             *Var
+	Len, Claimed, Delivered        *Var
 }
 
 // What the steps of the engine access.
@@ -62,7 +62,7 @@ const (
 
 // What the delivery to a waiter came to.
 const (
-	NotTold = iota
+	NotDelivered = iota
 	Taken
 	Refused
 )
@@ -231,7 +231,7 @@ func (t *EngineTable) variables() {
 	t.TFront = t.scalar(Thread, Bool, "tfront")
 	t.TRes, t.TNested = t.scalar(Thread, Int, "tres"), t.scalar(Thread, Bool, "tnested")
 	t.Len = t.scalar(Thread, Int, "len")
-	t.Claimed, t.Told = t.array(Thread, Bool, "claimed"), t.array(Thread, Int, "told")
+	t.Claimed, t.Delivered = t.array(Thread, Bool, "claimed"), t.array(Thread, Int, "delivered")
 }
 
 // The vocabulary.
@@ -389,16 +389,16 @@ func (t *EngineTable) outside() {
 	t.out("R.swap", "Permits.Release", SlotWrite, R3, R4, And(t.SlotF.V(), Eq(n, Num(1)), LessEq(n, t.Held.V())),
 		t.SlotF.Set(Is(false)), t.St.SetAt(t.Slot.V(), Num(Granted)), t.Tw.Set(t.Slot.V()))
 	t.out("R.empty", "Permits.Release", SlotWrite, R3, SL, And(Not(t.SlotF.V()), Eq(n, Num(1))))
-	t.end("R.told", "Permits.Release", Local, R4, Yes, Eq(t.Told.At(t.Tw.V()), Num(Taken)))
-	t.out("R.refused", "Permits.Release", Local, R4, R0, Eq(t.Told.At(t.Tw.V()), Num(Refused)))
+	t.end("R.delivered", "Permits.Release", Local, R4, Yes, Eq(t.Delivered.At(t.Tw.V()), Num(Taken)))
+	t.out("R.refused", "Permits.Release", Local, R4, R0, Eq(t.Delivered.At(t.Tw.V()), Num(Refused)))
 
 	// What was claimed under mu is delivered after it. A grant that is refused is released again.
 	x := t.Tx.V()
 	mine := t.Claimed.At(x)
-	t.out("D.told", "deliver", Local, DL, DL, And(mine, Eq(t.Told.At(x), Num(Taken))), t.Claimed.SetAt(x, Is(false)))
-	t.out("D.refused", "giveBack", Local, DL, R0, And(mine, Eq(t.Told.At(x), Num(Refused)), t.is(x, Granted)),
+	t.out("D.delivered", "deliver", Local, DL, DL, And(mine, Eq(t.Delivered.At(x), Num(Taken))), t.Claimed.SetAt(x, Is(false)))
+	t.out("D.refused", "giveBack", Local, DL, R0, And(mine, Eq(t.Delivered.At(x), Num(Refused)), t.is(x, Granted)),
 		t.Claimed.SetAt(x, Is(false)), t.Tn.Set(t.N.At(x)), t.TNested.Set(True))
-	t.out("D.dropped", "deliver", Local, DL, DL, And(mine, Eq(t.Told.At(x), Num(Refused)), Not(t.is(x, Granted))),
+	t.out("D.dropped", "deliver", Local, DL, DL, And(mine, Eq(t.Delivered.At(x), Num(Refused)), Not(t.is(x, Granted))),
 		t.Claimed.SetAt(x, Is(false)))
 	t.out("D.done", "deliver", Local, DL, Done, t.none(func(y *Expr) *Expr { return t.Claimed.At(y) }))
 }

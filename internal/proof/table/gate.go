@@ -20,7 +20,7 @@ type GateTable struct {
 	H, At *Var // where the holder is, and the admitted; of a read-write lock: the writer
 	Adm   *Var // the admitted request
 	By    *Var // a claimer acts for it
-	HF    *Var // the holder is a future that has been told,
+	HF    *Var // the holder is a future that is complete,
 	Hn    *Var // this one
 	Own   *Var // the request of the bucket's owner
 
@@ -93,7 +93,7 @@ const (
 	XEnd
 	XOpen
 	XGone
-	XTold
+	XComplete
 	WLook // wakes the admitted
 	WNone
 	WGoroutine
@@ -113,7 +113,7 @@ const (
 	AdmParking
 	AdmAsleep
 	AdmClaimed
-	AdmTold
+	AdmWoken
 	AdmEnter // TryLock
 	AdmPass  // under the bucket's lock
 	AdmHeld  // the holder has it
@@ -127,7 +127,7 @@ const (
 	AdmCount   // rw: gives up, and counts the openings
 	AdmHanding // rw: a future reads, under the bucket's lock,
 	AdmEntered // is about to count the openings,
-	AdmGive    // to be told,
+	AdmGive    // to be completed,
 	AdmUngive  // to be unlocked, for it was abandoned
 	AdmLeft    // rw: the goroutine that opens the gate is to open it again
 
@@ -186,10 +186,10 @@ var gatePlaces = []string{
 	"open", "open-none", "open-peek", "open-uncrowd", "open-store", "open-end", "open-some", "let", "let-look", "let-swap",
 	"let-take", "open-last", "open-take", "open-deliver",
 	"sleep", "sleep-word", "sleep-insert", "sleep-end", "sleep-awake", "sleep-left",
-	"leave", "leave-close", "leave-end", "leave-open", "leave-gone", "leave-told",
+	"leave", "leave-close", "leave-end", "leave-open", "leave-gone", "leave-complete",
 	"wake", "wake-none", "wake-goroutine", "wake-future", "wake-take", "wake-hand", "wake-lost", "wake-end",
 	"wake-deliver", "wake-give", "wake-read",
-	"nobody", "attempt", "attempt-swap", "park", "parking", "asleep", "claimed", "told", "enter", "passed", "held",
+	"nobody", "attempt", "attempt-swap", "park", "parking", "asleep", "claimed", "woken", "enter", "passed", "held",
 	"opens", "opens-line", "opening", "leaves", "refuses", "opens-swap", "clears", "counts", "handing-read", "entered",
 	"gives-read", "unlocks-read", "left",
 	"no holder", "got", "in", "unlock", "unlock-fast", "unlock-peek", "unlock-slow", "unlock-swap", "unlock-wake", "waking",
@@ -207,7 +207,7 @@ func (t *GateTable) shared() {
 	t.Fut, t.E = t.array(Rigid, Bool, "future"), t.scalar(Rigid, Int, "Express")
 	t.H, t.At = t.scalar(Owner, Int, "holder"), t.scalar(Owner, Int, "admission")
 	t.Adm, t.By = t.scalar(Owner, Node, "a"), t.scalar(Owner, Bool, "claimer")
-	t.HF, t.Hn = t.scalar(Owner, Bool, "toldFuture"), t.scalar(Owner, Node, "h")
+	t.HF, t.Hn = t.scalar(Owner, Bool, "completeFuture"), t.scalar(Owner, Node, "h")
 	t.Own = t.scalar(Owner, Node, "w")
 	t.Inside, t.Admitted = t.scalar(Ghost, Int, "holders"), t.scalar(Ghost, Int, "admissions")
 	t.Tail, t.S, t.Behind = t.scalar(Ghost, Int, "tail"), t.scalar(Ghost, Int, "express"), t.scalar(Ghost, Int, "behind")
@@ -285,7 +285,7 @@ func (t *GateTable) waits(x *Expr) *Expr { return Or(t.In.At(x), And(t.pending()
 
 // pending says that the admitted is not in yet.
 func (t *GateTable) pending() *Expr {
-	return t.adm(AdmLoad, AdmCas, AdmPark, AdmParking, AdmAsleep, AdmClaimed, AdmTold, AdmEnter, AdmPass)
+	return t.adm(AdmLoad, AdmCas, AdmPark, AdmParking, AdmAsleep, AdmClaimed, AdmWoken, AdmEnter, AdmPass)
 }
 
 func (t *GateTable) each(of, then func(x *Expr) *Expr) *Expr {
@@ -308,22 +308,22 @@ func (t *GateTable) first(x *Expr) *Expr {
 	return And(t.In.At(x), t.each(t.inLine, func(y *Expr) *Expr { return LessEq(t.Pos.At(x), t.Pos.At(y)) }))
 }
 
-// told says that x is a future that has the mutex, and knows it.
-func (t *GateTable) told(x *Expr) *Expr { return And(t.HF.V(), Eq(t.Hn.V(), x)) }
+// complete says that x is a future that has the mutex, and its outcome.
+func (t *GateTable) complete(x *Expr) *Expr { return And(t.HF.V(), Eq(t.Hn.V(), x)) }
 
 // isAdmitted says that x is admitted, and is still needed. One that has given up is not, nor is one
-// that is in, unless it is a future that has to be told.
+// that is in, unless it is a future that has to be completed.
 func (t *GateTable) isAdmitted(x *Expr) *Expr {
 	return And(Eq(t.Adm.V(), x), Or(t.pending(), t.adm(AdmRefuse), And(t.adm(AdmHeld), t.holds(HoldGot, HoldHand, HoldGive))))
 }
 
 // fresh says that no request uses x.
 func (t *GateTable) fresh(x *Expr) *Expr {
-	return And(Not(t.In.At(x)), Not(t.isAdmitted(x)), Not(t.told(x)), Not(t.Left.At(x)), t.alone(x),
+	return And(Not(t.In.At(x)), Not(t.isAdmitted(x)), Not(t.complete(x)), Not(t.Left.At(x)), t.alone(x),
 		Not(And(t.at(QLoad, QCas, QPass, QCrowd, QInsert), Eq(t.Own.V(), x))))
 }
 
-// claimed says that a claimer is at work for the future x, which is admitted or about to be told.
+// claimed says that a claimer is at work for the future x, admitted or about to be completed.
 func (t *GateTable) claimed(x *Expr) *Expr {
 	return And(Eq(t.Adm.V(), x), Or(t.adm(AdmClaimed),
 		And(t.By.V(), t.adm(AdmLoad, AdmCas, AdmPark, AdmParking)),
@@ -399,7 +399,7 @@ func (t *GateTable) queue() {
 
 // gone says that the thread's request, a goroutine's, has been admitted.
 func (t *GateTable) gone() *Expr {
-	return And(t.adm(AdmTold), Eq(t.Adm.V(), t.Tw.V()), Not(t.Fut.At(t.Tw.V())))
+	return And(t.adm(AdmWoken), Eq(t.Adm.V(), t.Tw.V()), Not(t.Fut.At(t.Tw.V())))
 }
 
 // sleep has the sleep of the admitted in front of the lock. A claimer whose future was abandoned
@@ -441,15 +441,15 @@ func (t *GateTable) opens(none, some int64) {
 	t.unlocks("open.deliver", fn, ODeliver, Num(TellNext))
 	adm := t.Adm.V()
 	t.outTo("tell", "Waiter.Deliver", Local, TellNext, t.then, And(t.adm(AdmClaimed), Not(t.Fut.At(adm))),
-		cat(t.ended, []Update{t.At.Set(Num(AdmTold))})...)
+		cat(t.ended, []Update{t.At.Set(Num(AdmWoken))})...)
 	t.out("tell.future", "admission.Wake", Local, TellNext, AdmLoad, And(t.adm(AdmClaimed), t.Fut.At(adm)),
 		t.At.Set(Num(AdmLoad)), t.By.Set(True))
 }
 
 // wakes has the wake-up of the admitted that sleeps, by fn. The owner of the bucket's lock has read
 // the word, and is the one that may wake. The updates of the step that unlocks are given, and where
-// the caller goes on: when nobody slept, and when it has told the goroutine that did.
-func (t *GateTable) wakes(fn string, may, same *Expr, free []Update, then, told *Expr) {
+// the caller goes on: when nobody slept, and when it has woken the goroutine that did.
+func (t *GateTable) wakes(fn string, may, same *Expr, free []Update, then, woken *Expr) {
 	there, adm := t.adm(AdmAsleep), t.Adm.V()
 	t.in("wake.none", fn, Local, WLook, WNone, Not(there))
 	t.in("wake.goroutine", fn, Local, WLook, WGoroutine, And(there, Not(t.Fut.At(adm))))
@@ -463,8 +463,8 @@ func (t *GateTable) wakes(fn string, may, same *Expr, free []Update, then, told 
 	t.unlocks("wake.end", fn, WEnd, then)
 	t.unlocks("wake.deliver", fn, WDeliver, Num(TellSlept))
 	t.unlocks("wake.give", fn, WGive, Num(HoldGive), t.H.Set(Num(HoldGive)))
-	t.outTo("wake.tell", "Waiter.Deliver", Local, TellSlept, told, And(t.adm(AdmClaimed), Not(t.Fut.At(adm))),
-		t.At.Set(Num(AdmTold)))
+	t.outTo("wake.tell", "Waiter.Deliver", Local, TellSlept, woken, And(t.adm(AdmClaimed), Not(t.Fut.At(adm))),
+		t.At.Set(Num(AdmWoken)))
 }
 
 // gives has what follows when the lock has been taken for a future that writes.
@@ -482,16 +482,16 @@ func (t *GateTable) leaves(then int64) {
 	future := t.Fut.At(tw)
 	claimed := func(x *Expr) *Expr { return And(t.Fut.At(x), t.isClaimed(x)) }
 	busy := Or(claimed(tw), And(Eq(t.Adm.V(), tw), t.adm(AdmAsleep)))
-	t.out("cancel.told", "Future.end", Local, CancelLook, HoldSlow, And(t.told(tw), t.holds(HoldIn)),
+	t.out("cancel.complete", "Future.end", Local, CancelLook, HoldSlow, And(t.complete(tw), t.holds(HoldIn)),
 		t.H.Set(Num(HoldSlow)), t.HF.Set(Is(false)))
 	t.out("cancel.idle", "Future.end", Local, CancelLook, MutexDone,
-		And(future, Not(t.waits(tw)), Not(t.told(tw)), Not(t.Left.At(tw)), Not(claimed(tw)), t.alone(tw)))
+		And(future, Not(t.waits(tw)), Not(t.complete(tw)), Not(t.Left.At(tw)), Not(claimed(tw)), t.alone(tw)))
 	t.out("cancel.waits", "Future.end", Local, CancelLook, GiveUp,
 		And(future, Not(t.Left.At(tw)), Or(t.In.At(tw), busy)))
 
-	goroutine := Or(And(Not(future), Eq(t.Adm.V(), tw), t.adm(AdmClaimed, AdmTold)), Not(t.alone(tw)))
+	goroutine := Or(And(Not(future), Eq(t.Adm.V(), tw), t.adm(AdmClaimed, AdmWoken)), Not(t.alone(tw)))
 	t.locks("leave.lock", fn, GiveUp, XLook,
-		And(Not(t.Left.At(tw)), Or(t.In.At(tw), busy, goroutine, t.told(tw))), t.Own.Set(tw))
+		And(Not(t.Left.At(tw)), Or(t.In.At(tw), busy, goroutine, t.complete(tw))), t.Own.Set(tw))
 	last := t.lineOfOne(own)
 	t.in("leave.last", line, Local, XLook, XClose, last, t.outOfLine(own)...)
 	t.in("leave.line", line, Local, XLook, XEnd, And(t.In.At(own), Not(last)), t.outOfLine(own)...)
@@ -500,13 +500,13 @@ func (t *GateTable) leaves(then int64) {
 	t.in("leave.front", "asleep.Unlink, "+fn, Local, XLook, XOpen, front, append(t.goesOn(), t.At.Set(Num(AdmLeaves)))...)
 	away := And(Not(t.In.At(own)), Not(front))
 	t.in("leave.gone", "atGate.Unlink, asleep.Unlink", Local, XLook, XGone,
-		And(away, Not(t.Fut.At(own)), Or(And(Eq(t.Adm.V(), own), t.adm(AdmClaimed, AdmTold)), Not(t.alone(own)))))
+		And(away, Not(t.Fut.At(own)), Or(And(Eq(t.Adm.V(), own), t.adm(AdmClaimed, AdmWoken)), Not(t.alone(own)))))
 	t.in("leave.abandon", fn, Local, XLook, XEnd, And(away, claimed(own)), t.Left.SetAt(own, True))
-	t.in("leave.told", fn, Local, XLook, XTold, And(away, t.Fut.At(own), Not(claimed(own)), Or(t.told(own), Not(t.alone(own)))))
+	t.in("leave.complete", fn, Local, XLook, XComplete, And(away, t.Fut.At(own), Not(claimed(own)), Or(t.complete(own), Not(t.alone(own)))))
 	t.unlocks("leave.end", fn, XEnd, Num(MutexDone), t.TRes.Set(If(t.Fut.At(tw), t.TRes.V(), Num(0))))
 	t.unlocks("leave.open", fn, XOpen, Num(then), t.At.Set(Num(then)), t.TRes.Set(If(t.Fut.At(tw), t.TRes.V(), Num(0))))
 	t.unlocks("leave.wait", fn, XGone, Num(GateGone))
-	t.unlocks("leave.back", fn, XTold, Num(CancelLook))
+	t.unlocks("leave.back", fn, XComplete, Num(CancelLook))
 }
 
 // Roles says what the thread under test has: the lock as its holder, the admission, or a request

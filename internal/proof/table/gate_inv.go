@@ -29,9 +29,9 @@ func (t *GateTable) gateHolds(between, empty, some []int64) {
 func (t *GateTable) requestsHold() {
 	adm, own := t.Adm.V(), t.Own.V()
 	t.safe("F1 nowhere else", "The admitted is not in line, nor is a future that has the lock.",
-		t.each(t.inLine, func(x *Expr) *Expr { return And(Not(t.isAdmitted(x)), Not(t.told(x)), t.alone(x)) }))
+		t.each(t.inLine, func(x *Expr) *Expr { return And(Not(t.isAdmitted(x)), Not(t.complete(x)), t.alone(x)) }))
 	t.invariant("F1 queues", "What is about to be put in line is used by no request.",
-		Implies(t.at(QLoad, QCas, QPass, QCrowd, QInsert), And(Not(t.In.At(own)), Not(t.isAdmitted(own)), Not(t.told(own)),
+		Implies(t.at(QLoad, QCas, QPass, QCrowd, QInsert), And(Not(t.In.At(own)), Not(t.isAdmitted(own)), Not(t.complete(own)),
 			Not(t.Left.At(own)), t.alone(own))))
 	t.safe("F3 asleep", "No abandoned node is in line or sleeps: a claimer is at work for it.",
 		All(func(x *Expr) *Expr {

@@ -22,7 +22,7 @@ type KeyedTable struct {
 	Used, Spare       *Var // of an entry: it is in the table; in the free list
 	EKey, EHeld, EHas *Var // its key, what is held of that, whether its field has a key
 	In, Pos, At       *Var // of a wait: it is in line, where, and of which entry
-	Told              *Var // its token is there
+	Woken             *Var // its token is there
 
 	Cl, Got   *Var // a wait was claimed, and has taken its token
 	Op        *Var // what the owner of the mutex does,
@@ -109,7 +109,7 @@ func bareKeyed() *KeyedTable {
 		"A mutex excludes, and the hash table is a map from keys to entries (the tie looks; the package has tests of its own).",
 		"A token that was sent to a wait is taken once, and by its owner (the parker's table).",
 		"A request is for one permit at least, and no more than there are; of a read-write lock for one or all. The façades see to that.",
-		"What is given back by its holder is still held: a caller that releases what another holds cannot be told from that one.",
+		"What is given back by its holder is still held: a caller that releases what another holds cannot be distinguished from that one.",
 		"Fewer than 2⁶⁰ − 2 goroutines read a key of a read-write lock.",
 		"The steps do not depend on whether the lock is observed: those that tell its record have none.",
 		"Fairness, for what is said about waiting: each holder releases one day, and each goroutine goes on.",
@@ -122,7 +122,7 @@ func bareKeyed() *KeyedTable {
 	t.Used, t.Spare = t.array(Shared, Bool, "used"), t.array(Shared, Bool, "spare")
 	t.EKey, t.EHeld, t.EHas = t.array(Shared, Node, "ekey"), t.array(Shared, Int, "eheld"), t.array(Shared, Bool, "ehas")
 	t.In, t.Pos, t.At = t.array(Shared, Bool, "line"), t.array(Shared, Int, "pos"), t.array(Shared, Node, "at")
-	t.Told = t.array(Shared, Bool, "told")
+	t.Woken = t.array(Shared, Bool, "woken")
 	t.Cl, t.Got = t.array(Owner, Bool, "claimed"), t.array(Owner, Bool, "got")
 	t.Op, t.K, t.Num = t.scalar(Owner, Int, "op"), t.scalar(Owner, Node, "k"), t.scalar(Owner, Int, "n")
 	t.W, t.Legal = t.scalar(Owner, Node, "w"), t.scalar(Owner, Bool, "legal")
@@ -253,7 +253,7 @@ func (t *KeyedTable) holds(k, n *Expr) Update { return t.Held.SetAt(k, Add(t.Hel
 
 // ends are the updates with which the claim of x ends.
 func (t *KeyedTable) ends(x *Expr) []Update {
-	return []Update{t.Cl.SetAt(x, Is(false)), t.Got.SetAt(x, Is(false)), t.Told.SetAt(x, Is(false))}
+	return []Update{t.Cl.SetAt(x, Is(false)), t.Got.SetAt(x, Is(false)), t.Woken.SetAt(x, Is(false))}
 }
 
 // take has what takes permits or gets in line, and open, which most operations begin with.
@@ -306,13 +306,13 @@ func (t *KeyedTable) take() {
 func (t *KeyedTable) sleeps() {
 	w, tw := t.W.V(), t.Tw.V()
 	const sleep = "waiting.Wait"
-	told, leaves := t.Told.At(tw), Num(KeyLeave)
-	take := []Update{t.Told.SetAt(tw, Is(false)), t.Got.SetAt(tw, True)}
-	t.out("sleep.told", sleep, Sleeps, KeySleep, Num(KeyAsk), told, take...)
+	woken, leaves := t.Woken.At(tw), Num(KeyLeave)
+	take := []Update{t.Woken.SetAt(tw, Is(false)), t.Got.SetAt(tw, True)}
+	t.out("sleep.woken", sleep, Sleeps, KeySleep, Num(KeyAsk), woken, take...)
 	t.out("sleep.over", sleep, Sleeps, KeySleep, leaves, t.TOver.V())
-	t.out("sleep.both", sleep, Sleeps, KeySleep, Num(KeyBoth), And(told, t.TOver.V()))
+	t.out("sleep.both", sleep, Sleeps, KeySleep, Num(KeyBoth), And(woken, t.TOver.V()))
 	t.out("sleep.late", sleep, Local, KeySleep, leaves, t.TTimed.V())
-	t.out("both.told", sleep, Sleeps, KeyBoth, Num(KeyAsk), told, take...)
+	t.out("both.woken", sleep, Sleeps, KeyBoth, Num(KeyAsk), woken, take...)
 	t.out("both.over", sleep, Local, KeyBoth, leaves, True)
 	t.out("ask.woken", sleep, Local, KeyAsk, Num(KeyedDone), And(t.Got.At(tw), Not(t.TOver.V())), append(t.ends(tw), t.res(1))...)
 	t.out("ask.over", sleep, Local, KeyAsk, leaves, t.TOver.V())
@@ -323,7 +323,7 @@ func (t *KeyedTable) sleeps() {
 	t.in("unlink.out", fn, KeyUnlink, Num(KeyServe), t.In.At(w), t.In.SetAt(w, Is(false)), t.res(0))
 
 	hand := append(t.ends(tw), t.Tk.Set(t.Of.At(tw)), t.Tn.Set(t.N.At(tw)), t.res(0))
-	t.out("withdraw.told", "Parker.Withdraw", Sleeps, KeyWithdraw, Num(KeyGiveBack), told, hand...)
+	t.out("withdraw.woken", "Parker.Withdraw", Sleeps, KeyWithdraw, Num(KeyGiveBack), woken, hand...)
 	t.out("withdraw.got", "Parker.Withdraw", Local, KeyWithdraw, Num(KeyGiveBack), t.Got.At(tw), hand...)
 }
 
@@ -359,12 +359,12 @@ func (t *KeyedTable) give() {
 	t.in("trim", "buckets.trim", KeyEnd, Num(KeyEnd), And(t.does(toGive, toGiveBack, toAll), t.Spare.At(tx)), t.Spare.SetAt(tx, Is(false)))
 	t.choice()
 
-	untold := And(t.Cl.At(tx), Not(t.Told.At(tx)), Not(t.Got.At(tx)))
+	asleep := And(t.Cl.At(tx), Not(t.Woken.At(tx)), Not(t.Got.At(tx)))
 	first := And(t.Mine.At(tx), All(func(y *Expr) *Expr { return Implies(t.Mine.At(y), LessEq(t.Pos.At(tx), t.Pos.At(y))) }))
 	const tell = "WakeList.HandOff"
-	t.out("tell", tell, Wakes, KeyTell, Num(KeyTell), And(first, untold), t.Told.SetAt(tx, True), t.Mine.SetAt(tx, Is(false)))
+	t.out("tell", tell, Wakes, KeyTell, Num(KeyTell), And(first, asleep), t.Woken.SetAt(tx, True), t.Mine.SetAt(tx, Is(false)))
 	t.out("tell.end", tell, Local, KeyTell, Num(KeyedDone), All(func(y *Expr) *Expr { return Not(t.Mine.At(y)) }))
-	t.out("another tells", "", Wakes, KeyedDone, Num(KeyedDone), untold, t.Told.SetAt(tx, True))
+	t.out("another tells", "", Wakes, KeyedDone, Num(KeyedDone), asleep, t.Woken.SetAt(tx, True))
 	t.choice()
 }
 

@@ -14,7 +14,7 @@ func (t *KeyedTable) says() {
 	t.Init = And(t.at(KeyedFree), Not(own), Not(t.SHas.V()), Not(t.Opened.V()), LessEq(z, size), Implies(t.RW.V(), LessEq(Num(3), size)),
 		all(func(x *Expr) *Expr {
 			return And(Not(t.Used.At(x)), Not(t.EHas.At(x)), Not(t.Spare.At(x)), Not(t.InTab.At(x)), Eq(t.Held.At(x), z),
-				Not(t.In.At(x)), Not(t.Cl.At(x)), Not(t.Told.At(x)), Not(t.Got.At(x)))
+				Not(t.In.At(x)), Not(t.Cl.At(x)), Not(t.Woken.At(x)), Not(t.Got.At(x)))
 		}))
 
 	t.safe("S1 in the table", "A key has one entry, and an entry one key.", And(
@@ -66,7 +66,7 @@ func (t *KeyedTable) says() {
 		Implies(t.at(KeyQueue), And(t.InTab.At(k), Not(t.fits()))))
 	t.safe("L3 claimed", "A wait is in line, or claimed. A token is there for one that was claimed, until it is taken.", And(
 		all(func(x *Expr) *Expr { return Not(And(t.In.At(x), t.Cl.At(x))) }),
-		all(func(x *Expr) *Expr { return Implies(t.Told.At(x), And(t.Cl.At(x), Not(t.Got.At(x)))) })))
+		all(func(x *Expr) *Expr { return Implies(t.Woken.At(x), And(t.Cl.At(x), Not(t.Got.At(x)))) })))
 	t.invariant("places", "A line grows at its end, and each has a place of its own.", And(
 		all(func(x *Expr) *Expr { return Implies(t.In.At(x), Less(t.Pos.At(x), t.Tail.V())) }),
 		all(func(x *Expr) *Expr {
@@ -126,7 +126,7 @@ func (t *KeyedTable) properties() {
 		return Implies(And(t.In.At(x), Not(Next(t.In.At(x)))), Or(Next(t.Cl.At(x)), And(t.at(KeyUnlink), Eq(t.W.V(), x), Not(t.Cl.At(x)))))
 	}))
 	t.property("ends", "A claim ends when its token was taken, or is.", all(func(x *Expr) *Expr {
-		return Implies(And(t.Cl.At(x), Not(Next(t.Cl.At(x)))), Or(t.Got.At(x), t.Told.At(x)))
+		return Implies(And(t.Cl.At(x), Not(Next(t.Cl.At(x)))), Or(t.Got.At(x), t.Woken.At(x)))
 	}))
 	t.property("no refusal", "What is held is never refused.",
 		Implies(And(t.at(KeyGive), t.Legal.V(), Not(Next(t.at(KeyGive)))), Eq(Next(t.Held.At(k)), Sub(t.Held.At(k), t.Num.V()))))
@@ -157,7 +157,7 @@ func (t *KeyedTable) properties() {
 		all(func(e *Expr) *Expr { return Implies(t.Spare.At(e), And(Not(t.EHas.At(e)), t.noneIn(e))) }))
 	t.theorem("made", "Who looks into the hash table finds it made.",
 		Implies(Or(And(t.at(KeyTry), t.InTab.At(k)), t.at(KeyTake, KeyQueue, KeyGive, KeyServe, KeyRemove, KeyUnlink, KeyAll)), t.Opened.V()))
-	t.theorem("told once", "Who is told has not been before.", all(func(x *Expr) *Expr { return Not(And(t.Told.At(x), t.Got.At(x))) }))
+	t.theorem("woken once", "Who is woken has not been before.", all(func(x *Expr) *Expr { return Not(And(t.Woken.At(x), t.Got.At(x))) }))
 	t.theorem("no lost wake-up", "While the mutex is free, somebody holds the key of one who waits, and the first needs what is held.",
 		Implies(t.at(KeyedFree), all(func(x *Expr) *Expr {
 			return Implies(t.In.At(x), And(LessEq(Num(1), t.Held.At(t.Of.At(x))),

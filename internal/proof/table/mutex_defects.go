@@ -104,9 +104,9 @@ func (t *MutexTable) defects() {
 			t.change("leave.front", t.PC.Set(Num(XEnd)))
 			t.change("leave.front", t.At.Set(Num(AdmNone)))
 		}},
-		{"a future that was told is abandoned", true, future, func(t *MutexTable) {
+		{"a future that was completed is abandoned", true, future, func(t *MutexTable) {
 			s := t.Step("leave.abandon")
-			s.Guard = Or(s.Guard, t.Step("leave.told").Guard)
+			s.Guard = Or(s.Guard, t.Step("leave.complete").Guard)
 		}},
 	} {
 		t.Defects = append(t.Defects, &Defect{

@@ -54,7 +54,7 @@ func (t *MutexTable) says() {
 	t.invariant("F4 claimer", "A claimer acts for a future only.", And(
 		Implies(And(t.By.V(), Not(t.adm(AdmNone))), t.Fut.At(adm)),
 		Implies(t.holds(HoldHand, HoldGive), t.Fut.At(adm))))
-	t.invariant("F4 told", "A future that has been told has the mutex, and is one.",
+	t.invariant("F4 complete", "A future that is complete has the mutex, and is one.",
 		Implies(t.HF.V(), And(t.Fut.At(t.Hn.V()), Or(t.holds(HoldIn), And(t.holds(HoldGot), Not(t.A.V()))))))
 
 	t.invariant("bound: Express", "The lane has a place.", LessEq(one, e))
@@ -84,8 +84,8 @@ func (t *MutexTable) properties() {
 	t.gateFollows()
 
 	t.theorem("M1 exclusion", "Never have two the mutex.", LessEq(t.Inside.V(), Num(1)))
-	t.theorem("F4 told", "A future that has been told has the mutex.", Implies(t.HF.V(), Not(t.is(LockFree))))
-	awake := t.adm(AdmLoad, AdmCas, AdmPark, AdmClaimed, AdmTold, AdmEnter, AdmOpen, AdmQueue, AdmRefuse)
+	t.theorem("F4 complete", "A future that is complete has the mutex.", Implies(t.HF.V(), Not(t.is(LockFree))))
+	awake := t.adm(AdmLoad, AdmCas, AdmPark, AdmClaimed, AdmWoken, AdmEnter, AdmOpen, AdmQueue, AdmRefuse)
 	t.theorem("no lost wake-up", "If one waits, nobody has the mutex and nobody has the bucket's lock, the admitted is awake, or is being woken.",
 		Implies(And(Or(Not(t.lineEmpty()), t.adm(AdmAsleep)), t.holds(HoldNone), t.at(BucketFree)), awake))
 	t.theorem("no panic: unlock", "A holder that unlocks finds the mutex locked: with the admission, without, or asleep without.",

@@ -268,8 +268,8 @@ func (t *ParkerTable) takes() []Update {
 	return append(no(t.Tok, t.Nud), t.GotTok.Set(Or(t.GotTok.V(), t.Tok.V())), t.GotNud.Set(Or(t.GotNud.V(), t.Nud.V())))
 }
 
-// told are the updates with which the wait ends by its outcome.
-func (t *ParkerTable) told() []Update {
+// ends are the updates with which the wait ends by its outcome.
+func (t *ParkerTable) ends() []Update {
 	return append(no(t.GotTok, t.GotNud), t.TRes.Set(If(t.Outcome.V(), Num(1), Num(2))),
 		t.Permits.Set(Sub(t.Permits.V(), If(t.Outcome.V(), t.N.V(), Num(0)))))
 }
@@ -278,7 +278,7 @@ func (t *ParkerTable) told() []Update {
 func (t *ParkerTable) wait() {
 	const fn, sleep = "Parker.Woken", "Parker.sleepUnlessDone"
 	there, ended := t.there(), t.res(0)
-	t.in("sleep.plain", fn, Sleeps, ParkSleep, ParkerHeld, And(t.kind(Plain, Timed), there), append(t.told(), no(t.Tok, t.Nud)...)...)
+	t.in("sleep.plain", fn, Sleeps, ParkSleep, ParkerHeld, And(t.kind(Plain, Timed), there), append(t.ends(), no(t.Tok, t.Nud)...)...)
 	t.in("sleep.timed out", fn, Local, ParkSleep, LeaveUnlink, t.kind(Timed), ended)
 	t.in("sleep.watched", sleep, Sleeps, ParkSleep, ParkTook, And(t.kind(Watched), there), t.takes()...)
 	selects := t.kind(Selects)
@@ -289,10 +289,10 @@ func (t *ParkerTable) wait() {
 	t.in("both.done", sleep, Local, ParkBoth, ParkTook, True)
 	token := And(t.GotTok.V(), Not(t.GotNud.V()))
 	t.in("took.nudge", "Parker.wokenUnlessDone", Local, ParkTook, LeaveUnlink, Not(token), ended)
-	t.in("took.token", "Parker.Notified", Local, ParkTook, ParkerHeld, And(token, Not(t.Asks.V())), t.told()...)
+	t.in("took.token", "Parker.Notified", Local, ParkTook, ParkerHeld, And(token, Not(t.Asks.V())), t.ends()...)
 	t.in("took.ask", "Parker.wokenUnlessDone", Local, ParkTook, ParkAsk, And(token, t.Asks.V()))
 	foreign := t.Foreign.V()
-	t.in("ask.no", "Parker.wokenUnlessDone", CtxRead, ParkAsk, ParkerHeld, Or(foreign, Not(t.Err.V())), t.told()...)
+	t.in("ask.no", "Parker.wokenUnlessDone", CtxRead, ParkAsk, ParkerHeld, Or(foreign, Not(t.Err.V())), t.ends()...)
 	t.in("ask.over", "Parker.wokenUnlessDone", CtxRead, ParkAsk, LeaveUnlink, Or(foreign, t.Err.V()), ended)
 	t.in("ask.panics", "WokenIn", CtxRead, ParkAsk, LeaveUnlink, foreign, t.res(3), t.Tpanics.Set(True))
 }

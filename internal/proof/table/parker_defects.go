@@ -28,7 +28,7 @@ func (t *ParkerTable) defects() {
 			t.drop("leave.n", t.Ln)
 			t.drop("leave.n watched", t.Ln)
 		}},
-		{"a wait that took its nudge is told its outcome", []string{"gets", "a foreign", "calls Wait", "other", "is granted"}, func(t *ParkerTable) {
+		{"a wait that took its nudge ends by its outcome", []string{"gets", "a foreign", "calls Wait", "other", "is granted"}, func(t *ParkerTable) {
 			t.Step("took.nudge").Guard = Not(t.GotTok.V())
 			t.Step("took.token").Guard = And(t.GotTok.V(), Not(t.Asks.V()))
 			t.Step("took.ask").Guard = And(t.GotTok.V(), t.Asks.V())
@@ -58,7 +58,7 @@ func (t *ParkerTable) defects() {
 		}},
 		{"who leaves stays in line", nil, func(t *ParkerTable) { t.drop("leave.unlink", t.Line) }},
 		{"what a wait has taken is left for the next", nil, func(t *ParkerTable) { t.drop("withdraw.put", t.GotTok, t.GotNud) }},
-		{"a wait that was told leaves what it has taken", nil, func(t *ParkerTable) { t.drop("took.token", t.GotTok) }},
+		{"a wait that has its outcome leaves what it has taken", nil, func(t *ParkerTable) { t.drop("took.token", t.GotTok) }},
 		{"another parker becomes idle without a comparison", nil, func(t *ParkerTable) { t.Step("other.put").Guard = True }},
 		{"a wait whose context panics stays in line", nil, func(t *ParkerTable) {
 			t.change("ask.panics", t.PC.Set(Num(ParkerHeld)))

@@ -70,7 +70,7 @@ func (t *ParkerTable) properties() {
 	t.property("cancel wins", "A wait that asks its context is not granted what came after the cancel, unless the context is a foreign one.",
 		Implies(And(t.at(ParkSleep, ParkBoth, ParkTook, ParkAsk), Next(t.at(ParkerHeld)), t.kind(Selects, Watched), t.Asks.V(), t.Before.V()),
 			t.Foreign.V()))
-	t.property("told", "A wait that is told its outcome has a token, and the claimer has finished.",
+	t.property("ends", "A wait that ends by its outcome has a token, and the claimer has finished.",
 		Implies(And(t.at(ParkSleep, ParkBoth, ParkTook, ParkAsk), Next(t.at(ParkerHeld))), And(Or(t.Tok.V(), t.GotTok.V()), nobody)))
 	t.property("once", "A nudge is sent to a parker of the list, under the lock of the watch.",
 		Implies(And(Not(t.Nud.V()), Next(t.Nud.V())), And(t.Linked.V(), t.mu(MuFire))))

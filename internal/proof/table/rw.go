@@ -157,7 +157,7 @@ func (t *RWTable) vars() {
 	for _, v := range []*Var{t.Grown, t.Size, t.Lim, t.G, t.Tg} {
 		t.fix(v, t.all())
 	}
-	t.without(t.Y, t.Told)
+	t.without(t.Y, t.Delivered)
 	t.Bias, t.Writer, t.Up = t.scalar(Ghost, Bool, "bias"), t.scalar(Ghost, Bool, "writer"), t.scalar(Ghost, Bool, "upgradable")
 	t.Reading = t.scalar(Ghost, Int, "reading")
 	t.Owned, t.Pinned, t.Lost = t.scalar(Shared, Int, "owned"), t.scalar(Shared, Int, "pinned"), t.scalar(Ghost, Int, "lost")
@@ -262,7 +262,7 @@ func (t *RWTable) has(n *Expr) *Expr {
 func (t *RWTable) ofEngine() {
 	uses := map[string]bool{}
 	for _, name := range []string{
-		"T.look", "T.not", "T.take", "T.lost", "H.look", "H.not", "H.take", "H.lost", "D.told", "D.done",
+		"T.look", "T.not", "T.take", "T.lost", "H.look", "H.not", "H.take", "H.lost", "D.delivered", "D.done",
 		"E.lock", "E.look", "E.size", "E.first", "E.behind", "E.second", "E.alone", "E.any", "E.take", "E.lost", "E.waits",
 		"E.mark", "E.unmarked", "E.again", "E.back", "E.ahead", "F.none", "F.held", "F.full", "F.room", "F.pop",
 		"F.store", "U.unlock", "V.look", "V.nobody", "V.enough", "V.slot", "V.noslot", "V.claim", "V.pop", "V.stop",
@@ -295,10 +295,10 @@ func (t *RWTable) ofEngine() {
 		t.also(name, t.Then.Set(Num(V1)))
 	}
 	// After the deliveries.
-	told := t.none(func(y *Expr) *Expr { return t.Claimed.At(y) })
-	next := func(then int64) *Expr { return And(told, Eq(t.TThen.V(), Num(then))) }
+	delivered := t.none(func(y *Expr) *Expr { return t.Claimed.At(y) })
+	next := func(then int64) *Expr { return And(delivered, Eq(t.TThen.V(), Num(then))) }
 	done := []Update{t.TThen.Set(Num(AllDone))}
-	t.Step("D.told").Guard = t.Claimed.At(x)
+	t.Step("D.delivered").Guard = t.Claimed.At(x)
 	t.Step("D.done").Guard = next(AllDone)
 	t.out("D.again", "RW.ReleaseRead", Local, DL, RR, next(ReleaseIt), done...)
 	t.out("D.look", "RW.Observe", Local, DL, OB, next(LookAgain), done...)

@@ -20,7 +20,7 @@ type RWMutexTable struct {
 	Opening       *Var
 	Reader        *Var // whether a node is a reader's
 	Most          *Var // how many goroutines there may be
-	Let           *Var // what becomes of the request of a reader that has a hold, and has to be told
+	Let           *Var // what becomes of the request of a reader that has a hold, and waits for its outcome
 
 	Wh      *Var // who wakes is the writer
 	Op      *Var // where the opener is
@@ -36,12 +36,12 @@ type RWMutexTable struct {
 	TLock, TAgain, TOpen *Var // the call is RLock; it has let readers run; the thread is the opener
 }
 
-// What becomes of the request of a reader that has a hold and has to be told.
+// What becomes of the request of a reader that has a hold and waits for its outcome.
 const (
 	LetNone   = iota
 	LetIn     // a goroutine's: it was let in
-	LetTold   // and told so
-	LetGiving // a future's: it is about to be told
+	LetWoken  // and woken
+	LetGiving // a future's: it is about to be completed
 	LetHas    // and has been
 )
 
@@ -329,7 +329,7 @@ func (t *RWMutexTable) line() {
 	}
 	// A goroutine that has been let in.
 	tw := t.Tw.V()
-	in := And(t.is(tw, LetTold), Not(t.Fut.At(tw)))
+	in := And(t.is(tw, LetWoken), Not(t.Fut.At(tw)))
 	t.out("wait.in", "gate.pass", Local, GateWait, MutexDone, in, t.lets(tw, LetNone), t.res(1))
 	t.out("gone.in", "atGate.GiveBack", Local, GateGone, ReadUnlock, in, t.lets(tw, LetNone), t.res(0))
 	// One that was woken in front of the lock says so, though the unlock has.
@@ -395,7 +395,7 @@ func (t *RWMutexTable) openings() {
 	t.in("let.lost", let, WordRead, OLetCas, OLetLook, Not(t.same()))
 	t.in("let.take", fn, Local, OLetTake, OLet, t.first(x), append(t.outOfLine(x), t.lets(x, LetIn))...)
 	for _, from := range []int64{TellNext, TellRest} {
-		t.out("tell.in "+gatePlaces[from], "Waiter.Deliver", Local, from, from, t.is(x, LetIn), t.lets(x, LetTold))
+		t.out("tell.in "+gatePlaces[from], "Waiter.Deliver", Local, from, from, t.is(x, LetIn), t.lets(x, LetWoken))
 	}
 	t.outTo("tell.done", fn, Local, TellRest, t.then, True)
 
@@ -482,7 +482,7 @@ func (t *RWMutexTable) rouse() {
 func (t *RWMutexTable) giveUp() {
 	tw, adm := t.Tw.V(), t.Adm.V()
 	t.leaves(AdmClear)
-	t.out("cancel.told read", "Future.end", Local, CancelLook, ReadUnlock, And(t.is(tw, LetHas), Not(t.Left.At(tw))), t.lets(tw, LetNone))
+	t.out("cancel.complete read", "Future.end", Local, CancelLook, ReadUnlock, And(t.is(tw, LetHas), Not(t.Left.At(tw))), t.lets(tw, LetNone))
 	t.outTo("leave.clear", "RWMutex.leave, compete", WordWrite, AdmClear, If(t.Fut.At(adm), Num(AdmCount), Num(AdmOpen)), True,
 		t.Z.Set(Is(false)), t.At.Set(If(t.Fut.At(adm), Num(AdmCount), Num(AdmOpen))))
 	t.out("leave.first", "RWMutex.leave", OpenWrite, AdmCount, AdmOpen, Eq(t.Opening.V(), Num(0)),
@@ -510,7 +510,7 @@ func (t *RWMutexTable) canon(_ *Table, s *State, nodes int) {
 	if at < AdmLoad || at > AdmPass {
 		s.Set(t.Waited, 0)
 	}
-	if at != AdmClaimed && at != AdmTold {
+	if at != AdmClaimed && at != AdmWoken {
 		s.Set(t.Woken, 0)
 	}
 }

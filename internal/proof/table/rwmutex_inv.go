@@ -82,7 +82,7 @@ func (t *RWMutexTable) says() {
 	t.invariant("F4 claimer", "A claimer acts for a future only.", And(
 		Implies(And(t.By.V(), Not(t.adm(AdmNone))), t.Fut.At(adm)),
 		Implies(t.holds(HoldHand, HoldGive), t.Fut.At(adm))))
-	t.invariant("F4 told", "A future that has been told has the lock, and is one.",
+	t.invariant("F4 complete", "A future that is complete has the lock, and is one.",
 		Implies(t.HF.V(), And(t.Fut.At(t.Hn.V()), t.holds(HoldIn))))
 	t.invariant("F1 alone", "The admitted has not got in before.", Implies(t.isAdmitted(adm), t.alone(adm)))
 	t.invariant("F4 read", "Who has taken the lock for a future that reads is about to tell it.", And(
@@ -146,7 +146,7 @@ func (t *RWMutexTable) steps() {
 		Less(t.Used.V(), Add(t.E.V(), t.Most.V())))
 	t.theorem("R8 crowded", "While a request is in line, or sleeps in front of the lock, the places of the lane count.",
 		Implies(Or(Not(t.lineEmpty()), t.adm(AdmAsleep)), t.C.V()))
-	t.theorem("F4 told", "A future that has been told that it writes has the lock.", Implies(t.HF.V(), And(x, t.Fut.At(t.Hn.V()))))
+	t.theorem("F4 complete", "A future that is complete, and writes, has the lock.", Implies(t.HF.V(), And(x, t.Fut.At(t.Hn.V()))))
 	t.theorem("R5 no lost wake-up", "If one waits, nobody is in the way and nobody has the bucket's lock, the admitted is awake, is being woken, or is about to be.",
 		Implies(And(Or(Not(t.lineEmpty()), t.adm(AdmAsleep)), Not(x), Eq(t.Readers.V(), z), t.at(BucketFree)),
 			Or(And(t.adm(AdmAsleep), Less(z, t.Rousing.V())), Not(t.adm(AdmNone, AdmAsleep, AdmHeld)))))
