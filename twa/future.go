@@ -35,18 +35,6 @@ func (s *tickets) bind(future *waiter.Future, base, n int64) {
 	waiting.Bind(f, r, n)
 }
 
-// Request returns a request for permits of s, for a [waiter.Future] of another package, which waits
-// in the same line as all others. It serves one future at a time. If old is a request that Request
-// has returned, and whose future has ended, that is used again and nothing is allocated.
-func (s *Semaphore) Request(old waiting.Request) waiting.Request {
-	r, ok := old.(*ticketRequest)
-	if !ok {
-		r = new(ticketRequest)
-	}
-	r.t, r.base = &s.t, zero
-	return r
-}
-
 // A ticketRequest is what a future asks of the tickets. Its place in the array is its own: a
 // claimer that has taken it out of a line no longer touches that.
 type ticketRequest struct {

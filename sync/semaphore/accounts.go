@@ -668,11 +668,8 @@ func (a *accounts) Close() {
 // An accountRequest is a request of a future.
 type accountRequest struct{ accountLine }
 
-func (a *accounts) request(old waiting.Request) waiting.Request {
-	r, ok := old.(*accountRequest)
-	if !ok {
-		r = new(accountRequest)
-	}
+func (a *accounts) request(f *waiting.Future) waiting.Request {
+	r := waiting.Reuse[accountRequest](f)
 	*r = accountRequest{accountLine{a: a}}
 	return r
 }

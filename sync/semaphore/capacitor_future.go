@@ -6,11 +6,8 @@ import (
 )
 
 // request implements policy.
-func (p *capacitor) request(old waiting.Request) waiting.Request {
-	r, ok := old.(*capacitorRequest)
-	if !ok {
-		r = new(capacitorRequest)
-	}
+func (p *capacitor) request(f *waiting.Future) waiting.Request {
+	r := waiting.Reuse[capacitorRequest](f)
 	r.p = p
 	return r
 }

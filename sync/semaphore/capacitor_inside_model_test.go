@@ -30,7 +30,8 @@ func newCapacitorWorld(x *interleave.Run, n int64, b, q int) *capacitorWorld {
 // future returns a request for n permits.
 func (w *capacitorWorld) future(n int64) *waiter.Future {
 	f := new(waiter.Future)
-	waiting.Bind((*waiting.Future)(f), w.p.request(nil), n)
+	inner := (*waiting.Future)(f)
+	waiting.Bind(inner, w.p.request(inner), n)
 	return f
 }
 

@@ -154,11 +154,8 @@ type orderedRequest struct {
 	line   engine.Ordered
 }
 
-func (p *ordered) request(old waiting.Request) waiting.Request {
-	r, ok := old.(*orderedRequest)
-	if !ok {
-		r = new(orderedRequest)
-	}
+func (p *ordered) request(f *waiting.Future) waiting.Request {
+	r := waiting.Reuse[orderedRequest](f)
 	*r = orderedRequest{p: p, tenant: p.nobody}
 	return r
 }

@@ -25,8 +25,8 @@ type policy interface {
 	Resize(n int64)
 	Close()
 
-	// request returns a request for a future: old, which has ended, if it is of the right kind.
-	request(old waiting.Request) waiting.Request
+	// request returns a request for f: that of f, which has ended, if it is of the right kind.
+	request(f *waiting.Future) waiting.Request
 }
 
 // A policyRequest is a request of a semaphore with a policy.
@@ -73,7 +73,9 @@ func (r *policyRequest) Recorder() waiting.Recorder { return r.s.recorder() }
 func (s *Semaphore) bindPolicy(future *waiter.Future, n int64) *policyRequest {
 	f := (*waiting.Future)(future)
 	r := waiting.Reuse[policyRequest](f)
-	r.s, r.Request = s, s.p.request(r.Request)
+	r.s = s
+	waiting.Bind(f, r.Request, n) // so that the policy uses it again
+	r.Request = s.p.request(f)
 	waiting.Bind(f, r, n)
 	return r
 }
@@ -88,4 +90,7 @@ func newArrayPolicy(n int64, a *twa.Array) arrayPolicy {
 // held may be too few while a reduction waits in line.
 func (p arrayPolicy) held() int64 { return p.Size() - p.Available() }
 
-func (p arrayPolicy) request(old waiting.Request) waiting.Request { return p.Request(old) }
+func (p arrayPolicy) request(f *waiting.Future) waiting.Request {
+	p.Bind((*waiter.Future)(f), f.Node().N)
+	return f.Request()
+}
