@@ -42,7 +42,6 @@ sync/mutex.Mutex: Lock LockContext LockTimeout TryLock = Unlock
 sync/mutex.Pointer: Lock LockContext LockTimeout TryLock = Unlock
 sync/mutex.Word: Lock LockContext LockTimeout TryLock = Unlock
 sync/mutex.Packed: Lock LockContext LockTimeout TryLock = Unlock
-sync/mutex.Guard: LockContext = Unlock
 sync/mutex.Guard: DoContext
 sync/rwlock.RWLock: Lock LockContext LockTimeout TryLock = Unlock
 sync/rwlock.RWLock: RLock RLockContext RLockTimeout TryRLock = RUnlock

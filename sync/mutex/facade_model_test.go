@@ -34,8 +34,9 @@ func TestModelGuardExcludes(t *testing.T) {
 			return entered
 		},
 		"lock": func(_ *interleave.Run, _ context.Context, g *guard) bool {
-			count(g.Lock())
-			g.Unlock()
+			g.Mutex().Lock()
+			count(g.Value())
+			g.Mutex().Unlock()
 			return true
 		},
 		"future": func(x *interleave.Run, _ context.Context, g *guard) bool {
@@ -59,22 +60,11 @@ func TestModelGuardExcludes(t *testing.T) {
 			return true
 		},
 		"try": func(_ *interleave.Run, _ context.Context, g *guard) bool {
-			n := g.TryLock()
-			if n == nil {
+			if !g.Mutex().TryLock() {
 				return false
 			}
-			count(n)
-			g.Unlock()
-			return true
-		},
-		"lock with context": func(x *interleave.Run, ctx context.Context, g *guard) bool {
-			n, err := g.LockContext(ctx)
-			x.Assert((err == nil) == (n != nil), "%v beside a value", err)
-			if err != nil {
-				return false
-			}
-			count(n)
-			g.Unlock()
+			count(g.Value())
+			g.Mutex().Unlock()
 			return true
 		},
 	}
@@ -93,8 +83,9 @@ func TestModelGuardExcludes(t *testing.T) {
 				x.Go("other", func() { g.Do(count); entered.Add(1) })
 				x.Go("canceller", ctx.Cancel)
 				x.Wait()
-				x.Assert(g.Lock().Load() == entered.Load(), "one of %d was lost", entered.Load())
-				g.Unlock()
+				g.Do(func(n *interleave.Int32) {
+					x.Assert(n.Load() == entered.Load(), "one of %d was lost", entered.Load())
+				})
 				x.Assert(g.Mutex().Waiting() == 0, "a goroutine still waits")
 			})
 		})

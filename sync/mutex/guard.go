@@ -14,8 +14,8 @@ import (
 //
 //	sessions.Do(func(m *map[string]Session) { delete(*m, id) })
 //
-// A pointer that a method gives out is valid until the unlock. Order, cancellation, allocation and
-// synchronization are those of [Mutex].
+// The pointer that a method gives out is valid until the function returns. Order, cancellation,
+// allocation and synchronization are those of [Mutex].
 type Guard[T any] struct {
 	mu    Mutex
 	value T
@@ -63,38 +63,13 @@ func (g *Guard[T]) DoContext(ctx context.Context, f func(value *T)) error {
 	return nil
 }
 
-// Lock locks, and returns the value.
-func (g *Guard[T]) Lock() *T {
-	g.mu.Lock()
-	return &g.value
-}
-
-// TryLock locks if the guard is unlocked and no waiter is queued, and returns the value. Otherwise
-// it returns nil.
-func (g *Guard[T]) TryLock() *T {
-	if !g.mu.TryLock() {
-		return nil
-	}
-	return &g.value
-}
-
-// LockContext is Lock, but gives up when ctx is done, and then returns nil and ctx.Err().
-func (g *Guard[T]) LockContext(ctx context.Context) (*T, error) {
-	if err := g.mu.LockContext(ctx); err != nil {
-		return nil, err
-	}
-	return &g.value, nil
-}
-
-// Unlock unlocks the guard. It panics if the guard is not locked.
-func (g *Guard[T]) Unlock() { g.mu.Unlock() }
-
-// Mutex returns the lock, for a [waiter.Future]. A caller that has locked it gets the value from
-// Value. The lock must not be unlocked while the value is used.
+// Mutex returns the lock, for what a function cannot do: a [waiter.Future], a try, a timeout. A
+// caller that has locked it gets the value from Value. The lock must not be unlocked while the
+// value is used.
 func (g *Guard[T]) Mutex() *Mutex { return &g.mu }
 
-// Value returns the value. The caller has locked the guard, by Lock or by a future of its Mutex,
-// and uses the value until the unlock. Value panics if the guard is not locked. It does not know
+// Value returns the value. The caller has locked the Mutex of the guard, and uses the value until
+// the unlock. Value panics if the guard is not locked. It does not know
 // whether the caller or another goroutine has locked it.
 func (g *Guard[T]) Value() *T {
 	if g.mu.permits().Available() > 0 {

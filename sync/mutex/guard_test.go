@@ -14,17 +14,14 @@ import (
 func TestGuardLocksWhileItsFunctionRuns(t *testing.T) {
 	g := mutex.NewGuard(1)
 	increment := func(n *int) {
-		require.Nil(t, g.TryLock(), "another goroutine gets at the value")
+		require.False(t, g.Mutex().TryLock(), "another goroutine gets at the value")
 		*n++
 	}
 	g.Do(increment)
 	requireFree(t, g.Mutex())
 	require.NoError(t, g.DoContext(bg, increment))
 	requireFree(t, g.Mutex())
-	require.Equal(t, 3, *g.Lock())
-	require.Nil(t, g.TryLock())
-	g.Unlock()
-	requireFree(t, g.Mutex())
+	g.Do(func(n *int) { require.Equal(t, 3, *n) })
 }
 
 func TestGuardUnlocksHoweverItsFunctionEnds(t *testing.T) {
@@ -51,12 +48,7 @@ func TestGuardGivesUp(t *testing.T) {
 	never := func(*int) { t.Error("called without the lock") }
 	done, cancel := context.WithCancel(bg)
 	cancel()
-	refused := func() {
-		v, err := g.LockContext(done)
-		require.ErrorIs(t, err, context.Canceled)
-		require.Nil(t, v)
-		require.ErrorIs(t, g.DoContext(done, never), context.Canceled)
-	}
+	refused := func() { require.ErrorIs(t, g.DoContext(done, never), context.Canceled) }
 	refused()
 	g.Do(func(*int) { refused() })
 	//nolint:staticcheck // on purpose
@@ -64,27 +56,9 @@ func TestGuardGivesUp(t *testing.T) {
 	requireFree(t, g.Mutex())
 }
 
-// A lock that is begun with a method is ended with Unlock.
-func TestGuardUnlocks(t *testing.T) {
-	var g mutex.Guard[int]
-	*g.Lock()++
-	g.Unlock()
-	v := g.TryLock()
-	require.True(t, v != nil)
-	*v++
-	g.Unlock()
-	v, err := g.LockContext(bg)
-	require.NoError(t, err)
-	*v++
-	require.Equal(t, 3, *v)
-	g.Unlock()
-	require.PanicsWithValue(t, "mutex: unlock of unlocked mutex", g.Unlock)
-	requireFree(t, g.Mutex())
-}
-
-// A goroutine that has locked the guard by a future gets the value. No goroutine gets it while the
+// A goroutine that has locked the mutex of the guard gets the value. No goroutine gets it while the
 // guard is unlocked.
-func TestGuardGivesItsValueToAFuture(t *testing.T) {
+func TestGuardGivesItsValueToWhatHoldsItsMutex(t *testing.T) {
 	g := mutex.NewGuard(1)
 	none := func() {
 		require.PanicsWithValue(t, "mutex: Guard.Value of a guard that is not locked", func() { g.Value() })
@@ -95,14 +69,15 @@ func TestGuardGivesItsValueToAFuture(t *testing.T) {
 	none()
 	locktest.Receive(t, f.Done())
 	*g.Value()++
-	require.Nil(t, g.TryLock())
+	require.False(t, g.Mutex().TryLock())
 	f.Release()
 	none()
-	v := g.Lock()
-	require.True(t, v == g.Value())
-	g.Unlock()
+	require.True(t, g.Mutex().TryLock())
+	*g.Value()++
+	g.Mutex().Unlock()
+	none()
 	g.Do(func(v *int) {
-		require.Equal(t, 2, *v)
+		require.Equal(t, 3, *v)
 		require.True(t, v == g.Value())
 	})
 	none()

@@ -44,7 +44,7 @@ func TestObservedGuard(t *testing.T) {
 	func() {
 		g := mutex.NewGuard(1)
 		records.All(level)
-		g.Lock()
+		g.Mutex().Lock()
 	}()
 	locktest.Eventually(t, "the leak is found", func() bool {
 		runtime.GC()
