@@ -64,7 +64,7 @@ func (w goroutineWaker) sleep(ctx context.Context, done <-chan struct{}) error {
 	if w.sleeper.SleepOr(done) != 0 {
 		return ctx.Err()
 	}
-	return waiter.ContextError(ctx)
+	return waiting.ContextError(ctx)
 }
 
 // WithContext returns a Future that completes with f or, if ctx is done first, with ctx.Err. Then f
@@ -135,7 +135,7 @@ func (b *bound) Poll(w waiter.Waker) bool {
 func (b *bound) ended() bool {
 	err := b.ctx.Err()
 	if err == nil && b.w.Status() == waiting.StatusComplete {
-		err = waiter.ContextError(b.ctx)
+		err = waiting.ContextError(b.ctx)
 	}
 	if err == nil {
 		return false

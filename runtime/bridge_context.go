@@ -3,7 +3,7 @@ package rt
 import (
 	"context"
 
-	"github.com/farad-go/farad/waiter"
+	"github.com/farad-go/farad/internal/waiting"
 )
 
 // afterEnd is [context.AfterFunc], but ctx may have no error although its channel is closed,
@@ -20,7 +20,7 @@ func afterEnd(ctx context.Context, f func()) (stop func() bool) {
 type endingContext struct{ context.Context }
 
 // Err implements [context.Context].
-func (c endingContext) Err() error { return waiter.ContextError(c.Context) }
+func (c endingContext) Err() error { return waiting.ContextError(c.Context) }
 
 // An afterFuncer is a context for which [context.AfterFunc] starts no goroutine.
 type afterFuncer interface {

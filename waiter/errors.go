@@ -1,7 +1,6 @@
 package waiter
 
 import (
-	"context"
 	"errors"
 	"strconv"
 
@@ -57,8 +56,3 @@ func (e *oversized) Error() string {
 
 // Unwrap returns [ErrTooLarge].
 func (*oversized) Unwrap() error { return ErrTooLarge }
-
-// ContextError returns the error of a context whose done channel is closed. If the context breaks
-// its contract and has no error, ContextError returns [context.Canceled]: a wait that was given up
-// must not look like a success.
-func ContextError(ctx context.Context) error { return waiting.ContextError(ctx) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/panjf2000/ants/v2"
 
+	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
@@ -227,7 +228,7 @@ func (p *Pool) ReleaseContext(ctx context.Context) error {
 // for a success.
 type ended struct{ context.Context }
 
-func (e ended) Err() error { return waiter.ContextError(e.Context) }
+func (e ended) Err() error { return waiting.ContextError(e.Context) }
 
 // ReleaseTimeout is [Pool.ReleaseContext] with a timeout, after which it returns [ants.ErrTimeout].
 func (p *Pool) ReleaseTimeout(timeout time.Duration) error {

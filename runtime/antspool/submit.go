@@ -8,6 +8,7 @@ import (
 
 	"github.com/panjf2000/ants/v2"
 
+	"github.com/farad-go/farad/internal/waiting"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -48,7 +49,7 @@ func (p *Pool) Submit(ctx context.Context, weight int64, fn func()) error {
 		err := p.hand(weight, fn, o)
 		switch {
 		case err == nil && o != nil && !p.accepted(o, weight):
-			return waiter.ContextError(ctx)
+			return waiting.ContextError(ctx)
 		case !errors.Is(err, ants.ErrPoolOverload):
 			return err
 		}
@@ -71,7 +72,7 @@ func (p *Pool) Submit(ctx context.Context, weight int64, fn func()) error {
 func (j *Job) stopFor(ctx context.Context) {
 	err := context.Canceled
 	defer func() { j.stop(err) }()
-	err = waiter.ContextError(ctx)
+	err = waiting.ContextError(ctx)
 }
 
 // begins is accepted, for the goroutine of ants. If the context panics after Submit has said yes,

@@ -1,7 +1,7 @@
 // Package chains implements the waiting chains of the papers on the waiting array, for comparison
 // with internal/parking. A bucket of internal/parking has a lock, a line and exact keys. A chain is
 // a single pointer without a lock, and a signal wakes every goroutine that waits there. Read this
-// file first. The package may import waiter and internal/xsync.
+// file first. The package may import internal/waiting and internal/xsync.
 //
 // A chain is a stack to which each goroutine adds one element, and from which all are removed
 // together (a pop-stack). A goroutine that is woken checks its condition again, and comes back if
@@ -72,7 +72,6 @@ import (
 
 	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A Wake is the way to wake the elements of a detached chain.
@@ -199,7 +198,7 @@ func (c *chain) push(first, last *element) {
 func (t *Table) sleep(ctx context.Context, c *chain, e *element) (News, error) {
 	if !e.parker.Park(waiting.UntilDone(ctx)) {
 		e.end(!t.expel(c, e))
-		return News{}, waiter.ContextError(ctx)
+		return News{}, waiting.ContextError(ctx)
 	}
 	n := e.news
 	t.passOn(e, n)
