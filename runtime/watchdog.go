@@ -19,26 +19,18 @@ type Report struct {
 	For  time.Duration // how long this has lasted, at least
 }
 
-// A ReportKind is a kind of [Report].
-type ReportKind int
+// A ReportKind is a kind of [Report], in words.
+type ReportKind string
 
 // What the watchdog reports.
 const (
 	// NeverYields: one Poll of the task takes very long and occupies a worker. The task computes
 	// without yielding, or it blocks.
-	NeverYields ReportKind = iota
+	NeverYields ReportKind = "never yields"
 	// NotPolled: a future of the task has obtained something, such as a permit, and has woken the
 	// task, but the task neither polls nor releases it. Everyone queued behind it waits.
-	NotPolled
+	NotPolled ReportKind = "not polled"
 )
-
-// String returns the name of the kind.
-func (k ReportKind) String() string {
-	if k == NotPolled {
-		return "not polled"
-	}
-	return "never yields"
-}
 
 // WithWatchdog has report called for each task that occupies a worker for longer than after, and
 // for each future that was woken and that its task has neither polled nor released for so long.
