@@ -83,7 +83,7 @@ type taskContext struct {
 // cancelled ends the context of a task that was aborted.
 func (c *taskContext) cancelled() {
 	cause := ErrCancelled
-	if why := c.ex.Cause(); why != nil {
+	if why := c.ex.cause.Load(); why != nil {
 		cause = fmt.Errorf("%w: %w", ErrCancelled, why)
 	}
 	c.end(cause)

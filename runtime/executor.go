@@ -53,7 +53,7 @@ type scheduler struct {
 	closing bool          // Shutdown has begun; guarded by mu
 	drained chan struct{} // closed when the last task has ended after closing
 	left    xsync.Int64   // tasks that have not ended; counted from closing on
-	cause   uber.Error    // why Shutdown has aborted tasks
+	cause   uber.Error    // why Shutdown has aborted tasks: the cause of the first context that did
 	swaps   atomic.Uint64 // workers replaced after a Goexit
 
 	attended  xsync.Bool // a watchdog or an observer looks at polls

@@ -127,7 +127,6 @@ func TestMisuseOfAnExecutorPanics(t *testing.T) {
 			"Shutdown": func() { _ = ex.Shutdown(bg) },
 			"Stats":    func() { ex.Stats() },
 			"Dump":     func() { ex.Dump() },
-			"Cause":    func() { _ = ex.Cause() },
 		} {
 			if name == "Go" && ex == nil {
 				message = "rt: Go on a nil executor"

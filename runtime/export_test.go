@@ -35,3 +35,6 @@ func Observing(ex *Executor) bool { return ex.observing.Load() }
 
 // TaskOn returns the ID of the task that a goroutine runs.
 func TaskOn(goroutine uint64) uint64 { return taskOn(goroutine) }
+
+// Cause returns why a Shutdown has aborted tasks.
+func (ex *Executor) Cause() error { return ex.cause.Load() }

@@ -71,13 +71,6 @@ func (s *shard) close(left *xsync.Int64) {
 	left.Add(int64(s.size))
 }
 
-// Cause returns why a Shutdown has aborted tasks: the cause of its context, or of the first such
-// context after several calls. It returns nil if no task was aborted by a Shutdown.
-func (ex *Executor) Cause() error {
-	ex.made()
-	return ex.cause.Load()
-}
-
 // cancelAll aborts all tasks, and returns their number. The first call that finds some sets the
 // cause.
 func (ex *scheduler) cancelAll(cause error) int {
