@@ -66,14 +66,9 @@ func (c *clients) stop() {
 	}
 }
 
-// An Option changes how Start starts a server.
+// An Option changes the configuration with which Start starts etcd. Its LogLevel, for one, is
+// "panic" otherwise: etcd says only why it ends the process.
 type Option func(*embed.Config)
-
-// WithLogLevel makes etcd log to the standard error from a level on: "debug", "info", "warn" or
-// "error". Without it, etcd says only why it ends the process.
-func WithLogLevel(level string) Option {
-	return func(c *embed.Config) { c.LogLevel = level }
-}
 
 // Start starts an etcd that keeps its data in dir, and returns when it serves. A server that is
 // started in dir again has the data of the one before. One server uses a directory at a time.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/fleet/embedded"
@@ -121,7 +122,7 @@ func TestEtcdIsQuietUnlessAsked(t *testing.T) {
 		return string(said)
 	}
 	require.Empty(t, run())
-	require.Contains(t, run(embedded.WithLogLevel("info")), "starting an etcd server")
+	require.Contains(t, run(func(c *embed.Config) { c.LogLevel = "info" }), "starting an etcd server")
 }
 
 func TestDirectoryThatCannotBeIsAnError(t *testing.T) {
