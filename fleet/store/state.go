@@ -110,19 +110,6 @@ func (s *State) Holding(yield func(e *Entry, holds bool) bool) {
 	}
 }
 
-// Holders returns the leases that hold something, or may since before the size was written last.
-// Each is there once, in ascending order.
-func (s *State) Holders() []int64 {
-	var all []int64
-	for e, holds := range s.Holding {
-		if (holds || e.Create < s.SizeMod) && !slices.Contains(all, e.Lease) {
-			all = append(all, e.Lease)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
 // add is a + b for numbers that are not negative, at most the largest one.
 func add(a, b int64) int64 {
 	if c := a + b; c >= 0 {

@@ -11,7 +11,7 @@ import (
 // Resize, Held and Demand count requests' permits, not weights; they differ for a read-write lock.
 type Local interface {
 	// Granted announces a new block, before Resize gives its permits: the revision of the state in
-	// which it was seen to hold, and its State.Holders.
+	// which it was seen to hold, and who may hold in it.
 	Granted(rev int64, holders []int64)
 
 	// Resize sets how many permits may be held. Those that are held stay held.
@@ -219,9 +219,22 @@ func (a *Agent) absorb(now int64) {
 		a.Lose()
 	case granted:
 		a.renew(a.weight(a.local.Held())-had, now)
-		a.local.Granted(a.state.Rev, a.state.Holders())
+		a.local.Granted(a.state.Rev, holders(&a.state))
 		a.local.Resize(a.permits(a.given()))
 	}
+}
+
+// holders returns the leases that hold something in s, or may since before its size was written
+// last. Each is there once, in ascending order.
+func holders(s *State) []int64 {
+	var all []int64
+	for e, holds := range s.Holding {
+		if (holds || e.Create < s.SizeMod) && !slices.Contains(all, e.Lease) {
+			all = append(all, e.Lease)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // renew gives again what was withdrawn, but is still held, of the newest blocks first, as part of a

@@ -133,7 +133,7 @@ func TestOthersWait(t *testing.T) {
 	a.Answered(true)
 	a.See(9, 113, Entry{Key: key(7, 0)})
 	require.False(t, a.Lost())
-	require.Equal(t, []int64{8}, a.State().Holders())
+	require.Equal(t, []int64{8}, holders(a.State()))
 
 	a.See(10, 114, Entry{Key: key(8, 0)})
 	require.EqualValues(t, 1, l.held, "our turn")

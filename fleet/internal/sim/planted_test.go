@@ -77,8 +77,8 @@ var planted = []struct{ name, kind, file, from, to string }{
 	},
 	{
 		"the stamp comes after the permits", "fenced", "../line/agent.go",
-		"\t\ta.local.Granted(a.state.Rev, a.state.Holders())\n\t\ta.local.Resize(a.permits(a.given()))\n",
-		"\t\ta.local.Resize(a.permits(a.given()))\n\t\ta.local.Granted(a.state.Rev, a.state.Holders())\n",
+		"\t\ta.local.Granted(a.state.Rev, holders(&a.state))\n\t\ta.local.Resize(a.permits(a.given()))\n",
+		"\t\ta.local.Resize(a.permits(a.given()))\n\t\ta.local.Granted(a.state.Rev, holders(&a.state))\n",
 	},
 	{
 		"a token knows no survivors but those of its own lease", "fenced", "process.go",
@@ -102,7 +102,7 @@ var planted = []struct{ name, kind, file, from, to string }{
 		"debt || idle && e.size > e.held", "debt && false || idle && e.size > e.held",
 	},
 	{
-		"a token does not name who held when the size fell", "resized", "../../store/state.go",
+		"a token does not name who held when the size fell", "resized", "../line/agent.go",
 		"(holds || e.Create < s.SizeMod)", "holds",
 	},
 	{
