@@ -75,9 +75,9 @@ func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 		m.count("farad.lock.timeouts", "{timeout}", "Requests whose time was over.", l.Counts.TimedOut)
 		m.count("farad.lock.acquires", "{request}", "Requests granted.", l.Counts.Acquired)
 		m.count("farad.lock.contended", "{request}", "Requests that had to wait.", l.Counts.Contended)
-		for _, f := range series.Failures(l.Counts) {
-			m.count("farad.lock.failures", "{request}", "Requests not granted.", f.N,
-				attribute.String("farad.lock.failure.reason", f.Why))
+		for why, n := range series.Failures(l.Counts) {
+			m.count("farad.lock.failures", "{request}", "Requests not granted.", n,
+				attribute.String("farad.lock.failure.reason", why))
 		}
 		m.histogram("farad.lock.wait_time", "Waits that ended with a grant, of samples.", &l.Wait)
 		m.histogram("farad.lock.use_time", "Times from the acquire to the release, of samples.", &l.Hold)

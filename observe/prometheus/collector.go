@@ -103,8 +103,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		gauge(peak, float64(l.Peak), l.Name, l.Kind)
 		counter(acquired, l.Counts.Acquired, l.Name, l.Kind)
 		counter(contended, l.Counts.Contended, l.Name, l.Kind)
-		for _, f := range series.Failures(l.Counts) {
-			counter(failed, f.N, l.Name, l.Kind, f.Why)
+		for why, n := range series.Failures(l.Counts) {
+			counter(failed, n, l.Name, l.Kind, why)
 		}
 		out <- histogram(wait, &l, &l.Wait)
 		out <- histogram(hold, &l, &l.Hold)
@@ -125,7 +125,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 }
 
 // histogram converts h. Its buckets have the same bounds and the same numbers there.
-func histogram(d *prometheus.Desc, l *series.Series, h *observe.Histogram) prometheus.Metric {
+func histogram(d *prometheus.Desc, l *observe.Lock, h *observe.Histogram) prometheus.Metric {
 	buckets := map[int]int64{}
 	var n uint64
 	for i, c := range h.Buckets {

@@ -15,24 +15,15 @@ import (
 	"github.com/farad-go/farad/observe"
 )
 
-// A Key is what distinguishes series. Locks with the same name and kind are one series, so that the
+// A key is what distinguishes series. Locks with the same name and kind are one series, so that the
 // number of series does not grow with that of the locks.
-type Key struct{ Name, Kind string }
+type key struct{ name, kind string }
 
-// A Series is the sum of all locks of a key.
-type Series struct {
-	Key
-	Total
-
-	Size, Free, Held, Unknown int64
-	Waiting, Peak             int
-}
-
-// A Total is what never falls: it includes the locks that are gone.
-type Total struct {
-	Since      time.Time
-	Counts     observe.Counts
-	Wait, Hold observe.Histogram
+// A total is what never falls: it includes the locks that are gone.
+type total struct {
+	since      time.Time
+	counts     observe.Counts
+	wait, hold observe.Histogram
 }
 
 // maxGone is how many keys without a lock are kept.
@@ -43,32 +34,30 @@ const maxGone = 4096
 type Book struct {
 	mu   sync.Mutex
 	last map[uint64]entry // by the ID of a lock; guarded by mu, and so is gone
-	gone map[Key]*Total
+	gone map[key]*total
 }
 
 type entry struct {
-	key   Key
-	total Total
+	key   key
+	total total
 }
 
-// Read returns the series at the moment of the snapshot, in the order of their keys.
-func (b *Book) Read(s *observe.Snapshot) []Series {
+// Read returns the locks of the snapshot, all of a name and kind as one, in the order of names and
+// kinds. Counts, Wait and Hold never fall: they include the locks that are gone. Peak is that of
+// one lock, and Since the earliest. What is not a number is left out: holders, waiters and so on.
+func (b *Book) Read(s *observe.Snapshot) []observe.Lock {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.gone == nil {
-		b.gone = map[Key]*Total{}
+		b.gone = map[key]*total{}
 	}
 	now := map[uint64]entry{}
-	sums := map[Key]*Series{}
+	sums, totals := map[key]*observe.Lock{}, map[key]*total{}
 	for i := range s.Locks {
 		l := &s.Locks[i]
-		key := Key{valid(l.Name), l.Kind}
-		now[l.ID] = entry{key, Total{l.Since, l.Counts, l.Wait, l.Hold}}
-		sum := sums[key]
-		if sum == nil {
-			sum = &Series{Key: key}
-			sums[key] = sum
-		}
+		k := key{valid(l.Name), l.Kind}
+		now[l.ID] = entry{k, total{l.Since, l.Counts, l.Wait, l.Hold}}
+		sum := of(sums, k)
 		sum.Size += l.Size
 		sum.Free += l.Free
 		sum.Held += l.Held
@@ -77,54 +66,52 @@ func (b *Book) Read(s *observe.Snapshot) []Series {
 		sum.Peak = max(sum.Peak, l.Peak)
 	}
 	for id, e := range b.last {
-		if n, ok := now[id]; !ok || n.key != e.key || !n.total.Since.Equal(e.total.Since) {
-			b.retire(e)
+		if n, ok := now[id]; !ok || n.key != e.key || !n.total.since.Equal(e.total.since) {
+			of(b.gone, e.key).add(&e.total)
 		}
 	}
 	b.last = now
-	for _, e := range now {
-		sums[e.key].add(&e.total)
-	}
 	b.forget(sums)
-	for key, t := range b.gone {
-		sum := sums[key]
-		if sum == nil {
-			sum = &Series{Key: key}
-			sums[key] = sum
-		}
-		sum.add(t)
+	for _, e := range now {
+		of(totals, e.key).add(&e.total)
 	}
-	all := make([]Series, 0, len(sums))
-	for _, sum := range sums {
-		all = append(all, *sum)
+	for k, t := range b.gone {
+		of(totals, k).add(t)
 	}
-	slices.SortFunc(all, func(x, y Series) int {
+	all := make([]observe.Lock, 0, len(totals))
+	for k, t := range totals {
+		l := *of(sums, k)
+		l.Name, l.Kind, l.Since, l.Counts, l.Wait, l.Hold = k.name, k.kind, t.since, t.counts, t.wait, t.hold
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(x, y observe.Lock) int {
 		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Kind, y.Kind))
 	})
 	return all
 }
 
-func (b *Book) retire(e entry) {
-	t := b.gone[e.key]
-	if t == nil {
-		t = new(Total)
-		b.gone[e.key] = t
+// of returns what m has of k, a zero value at first.
+func of[T any](m map[key]*T, k key) *T {
+	v := m[k]
+	if v == nil {
+		v = new(T)
+		m[k] = v
 	}
-	t.add(&e.total)
+	return v
 }
 
 // forget drops all keys without a lock if there are too many of them.
-func (b *Book) forget(living map[Key]*Series) {
+func (b *Book) forget(living map[key]*observe.Lock) {
 	if len(b.gone) > maxGone {
-		maps.DeleteFunc(b.gone, func(k Key, _ *Total) bool { return living[k] == nil })
+		maps.DeleteFunc(b.gone, func(k key, _ *total) bool { return living[k] == nil })
 	}
 }
 
-func (t *Total) add(x *Total) {
-	if t.Since.IsZero() || x.Since.Before(t.Since) {
-		t.Since = x.Since
+func (t *total) add(x *total) {
+	if t.since.IsZero() || x.since.Before(t.since) {
+		t.since = x.since
 	}
-	c, d := &t.Counts, &x.Counts
+	c, d := &t.counts, &x.counts
 	c.Acquired += d.Acquired
 	c.Contended += d.Contended
 	c.Tried += d.Tried
@@ -135,8 +122,10 @@ func (t *Total) add(x *Total) {
 	c.Closed += d.Closed
 	c.Shed += d.Shed
 	c.Expiring += d.Expiring
-	t.Wait = merge(t.Wait, x.Wait)
-	t.Hold = merge(t.Hold, x.Hold)
+	c.Released += d.Released
+	c.Handed += d.Handed
+	t.wait = merge(t.wait, x.wait)
+	t.hold = merge(t.hold, x.hold)
 }
 
 // merge returns the sum of two histograms, and changes neither.
@@ -165,23 +154,17 @@ func merge(a, b observe.Histogram) observe.Histogram {
 // valid replaces what is not UTF-8 in a name of the user's. Both exporters refuse it.
 func valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
-// A Failure is why a request was not granted, and how often.
-type Failure struct {
-	Why string
-	N   uint64
-}
-
-// Failures returns the failures of c.
-func Failures(c observe.Counts) []Failure {
-	return []Failure{
-		{"try", c.Tried},
-		{"too_large", c.TooLarge},
-		{"queue_full", c.QueueFull},
-		{"cancelled", c.Cancelled},
-		{"timed_out", c.TimedOut},
-		{"closed", c.Closed},
-		{"shed", c.Shed},
-		{"expiring", c.Expiring},
+// Failures counts the requests that were not granted by reason.
+func Failures(c observe.Counts) map[string]uint64 {
+	return map[string]uint64{
+		"try":        c.Tried,
+		"too_large":  c.TooLarge,
+		"queue_full": c.QueueFull,
+		"cancelled":  c.Cancelled,
+		"timed_out":  c.TimedOut,
+		"closed":     c.Closed,
+		"shed":       c.Shed,
+		"expiring":   c.Expiring,
 	}
 }
 

@@ -3,6 +3,7 @@ package series
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
@@ -35,11 +36,24 @@ func TestLocksOfOneNameAreOneSeries(t *testing.T) {
 	require.Equal(t, both, b.Wait)
 }
 
+// A counter of a lock is one of the series, too.
+func TestEveryCounterIsSummed(t *testing.T) {
+	counts := func(n uint64) (c observe.Counts) {
+		for i, v := 0, reflect.ValueOf(&c).Elem(); i < v.NumField(); i++ {
+			v.Field(i).SetUint(n)
+		}
+		return c
+	}
+	all := new(Book).Read(snapshot(
+		observe.Lock{ID: 1, Counts: counts(2)}, observe.Lock{ID: 2, Counts: counts(3)}))
+	require.Equal(t, counts(5), all[0].Counts)
+}
+
 // A counter that falls would be taken for a restart of the process.
 func TestCountersNeverFall(t *testing.T) {
 	var b Book
 	locks := map[uint64]observe.Lock{}
-	last := map[Key]uint64{}
+	last := map[string]uint64{}
 	for id := range uint64(300) {
 		locks[id] = lock(id, fmt.Sprint(id%7), rand.Uint64N(10))
 		var now []observe.Lock
@@ -57,8 +71,8 @@ func TestCountersNeverFall(t *testing.T) {
 			now = append(now, l)
 		}
 		for _, s := range b.Read(snapshot(now...)) {
-			require.GreaterOrEqual(t, s.Counts.Acquired, last[s.Key])
-			last[s.Key] = s.Counts.Acquired
+			require.GreaterOrEqual(t, s.Counts.Acquired, last[s.Name])
+			last[s.Name] = s.Counts.Acquired
 		}
 	}
 	require.Len(t, last, 7)
