@@ -43,30 +43,41 @@ func (s *shard) dump() []TaskInfo {
 // as a worker would, without polling it. It has no lock then: waits may call a String method of the
 // user's. If waits is nil it takes none.
 func (s *shard) look(n int, each func(*Task), waits func(int, *Task)) (more int) {
-	var taken []*Task // nil for tasks that do not wait
+	type task struct {
+		*Task
+		row *row // nil: it is not observed
+	}
+	var taken []task // zero for tasks that do not wait
 	s.mu.Lock()
 	more = s.size
 	for t := s.oldest; t != nil && len(taken) < n; t = t.newer {
 		each(t)
 		more--
 		if waits == nil || !t.state.CompareAndSwap(taskAlive, taskAlive|1) {
-			taken = append(taken, nil)
+			taken = append(taken, task{})
 			continue
 		}
-		taken = append(taken, t)
+		r := t.row.Load()
+		if r != nil {
+			r.looks.Add(1)
+		}
+		taken = append(taken, task{t, r})
 	}
 	s.mu.Unlock()
 	for i, t := range taken {
-		if t == nil {
+		if t.Task == nil {
 			continue
 		}
-		waits(i, t)
+		waits(i, t.Task)
 		if !t.state.CompareAndSwap(taskAlive|1, taskAlive) {
 			t.state.Store(taskAlive | 1)
-			if r := t.row.Load(); r != nil {
+			if r := t.Task.row.Load(); r != nil {
 				r.noteWake(true)
 			}
-			t.ex.workers[t.home.Load()].enqueue(t)
+			t.ex.workers[t.home.Load()].enqueue(t.Task)
+		}
+		if t.row != nil {
+			t.row.looks.Add(-1)
 		}
 	}
 	return more

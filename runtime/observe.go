@@ -30,6 +30,7 @@ type row struct {
 	since   xsync.Int64  // the beginning or the end of the last poll; 0: none was seen
 	woken   xsync.Int64  // the wake that the next poll answers; 0: none, or it was during a poll
 	locks   atomic.Int32 // how many locks' futures a Select waits for, if for nothing else
+	looks   atomic.Int32 // how many calls of look have taken the task at this moment
 
 	polls, selfWakes atomic.Uint64 // no step depends on one of these, so they are not for the explorer
 	busy, idle       atomic.Int64
@@ -268,8 +269,8 @@ func (t *Task) read() agents.Task {
 	}
 	x.Since = r.since.Load()
 	woken := r.woken.Load()
-	switch {
-	case t.state.Load() == taskAlive:
+	switch s := t.state.Load(); {
+	case s == taskAlive, s == taskAlive|1 && r.looks.Load() > 0:
 		x.State = "waiting"
 	case r.running.Load():
 		x.State = "running"

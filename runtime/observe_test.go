@@ -39,6 +39,17 @@ func rows(t testing.TB) map[string]observe.Task {
 	return all
 }
 
+// rowOf returns the task of a name that waits for a future. The monitor looks now and then, and for
+// that moment other looks do not know what the task waits for.
+func rowOf(t testing.TB, name string) (row observe.Task) {
+	t.Helper()
+	locktest.Eventually(t, "no other look has it", func() bool {
+		row = rows(t)[name]
+		return row.WaitsFor != ""
+	})
+	return row
+}
+
 func TestObservedTasksTellWhatTheyDo(t *testing.T) {
 	atWorkers(t, func(t *testing.T, ex *rt.Executor) {
 		watch(t, ex)
@@ -52,7 +63,7 @@ func TestObservedTasksTellWhatTheyDo(t *testing.T) {
 		p.SetName("polls")
 		require.NoError(t, ex.Spawn(p))
 		awaitQuiet(t, ex, 2)
-		a, b := rows(t)["acquires"], rows(t)["polls"]
+		a, b := rowOf(t, "acquires"), rows(t)["polls"]
 		require.Equal(t, "waiting", a.State)
 		require.Equal(t, "future of package semaphore", a.WaitsFor)
 		require.Regexp(t, `^runtime_test\.TestObservedTasksTellWhatTheyDo.* \(observe_test\.go:\d+\)$`, a.Spawned)
@@ -71,6 +82,34 @@ func TestObservedTasksTellWhatTheyDo(t *testing.T) {
 	})
 }
 
+// A lookedAt is a future whose String method looks at all tasks.
+type lookedAt struct {
+	*waiter.Future
+	look func()
+}
+
+func (l *lookedAt) String() string {
+	l.look()
+	return "looked at"
+}
+
+// A look takes a waiting task for a moment. Another look sees that the task waits all the same.
+func TestTwoLooksAtATaskAgree(t *testing.T) {
+	ex := solo(t)
+	watch(t, ex)
+	s := held(t, 1)
+	var inner observe.Task
+	f := &lookedAt{request(s, 1), func() { inner = rows(t)["waits"] }}
+	h := rt.GoNamed(ex, "waits", func(cx *rt.Context) (int, error) { return 0, rt.Await(cx, f) })
+	awaitQuiet(t, ex, 1)
+	require.Equal(t, "looked at", rowOf(t, "waits").WaitsFor)
+	require.Equal(t, "waiting", inner.State)
+	require.Empty(t, inner.WaitsFor, "only the look that has taken the task knows")
+	s.Release(1)
+	_, err := wait(t, h)
+	require.NoError(t, err)
+}
+
 // Tasks that hang are seen even if nobody looked when they began to.
 func TestTasksAreSeenThatWaitSinceBefore(t *testing.T) {
 	ex := solo(t)
@@ -80,7 +119,8 @@ func TestTasksAreSeenThatWaitSinceBefore(t *testing.T) {
 	watch(t, ex)
 	for range 2 {
 		require.Len(t, rows(t), 1)
-		for _, task := range rows(t) {
+		for name := range rows(t) {
+			task := rowOf(t, name)
 			require.Equal(t, "waiting", task.State)
 			require.Equal(t, "future of package semaphore", task.WaitsFor)
 			require.Empty(t, task.Spawned)

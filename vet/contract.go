@@ -57,6 +57,7 @@ twa.Mutex: Lock LockContext LockTimeout TryLock = Unlock
 twa.Semaphore: Acquire AcquireTimeout TryAcquire = Release
 twa.Array: Wait WaitLazy WaitUntil
 twa.EventCount: Await
+observe/hook.Record: Await
 limit.Limiter: Acquire TryAcquire -> Permit
 limit.Permit = Success Dropped Ignore
 fleet.Mutex: LockContext LockTimeout TryLock TryLockContext = Unlock
