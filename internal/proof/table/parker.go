@@ -130,7 +130,7 @@ func Parker() *ParkerTable {
 }
 
 func bareParker() *ParkerTable {
-	t := &ParkerTable{Table: &Table{Name: "parker", Source: "waiter: parker.go, wait.go, watch.go", Places: parkerPlaces}}
+	t := &ParkerTable{Table: &Table{Name: "parker", Source: "internal/waiting: parker.go, wait.go, watch.go", Places: parkerPlaces}}
 	t.Assume = []string{
 		"Atomics are sequentially consistent, as Go promises, and a mutex excludes.",
 		"A line has a lock, under which a node is in it or not: a claim and Unlink are one step each.",

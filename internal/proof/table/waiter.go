@@ -146,7 +146,7 @@ func Waiter() *WaiterTable {
 }
 
 func bareWaiter() *WaiterTable {
-	t := &WaiterTable{Table: &Table{Name: "waiter", Source: "waiter", Places: waiterPlaces}}
+	t := &WaiterTable{Table: &Table{Name: "waiter", Source: "internal/waiting", Places: waiterPlaces}}
 	t.Assume = []string{
 		"Atomics are sequentially consistent, as Go promises.",
 		"A queue has a lock, under which a node is in it or not: a claim and Unlink are one step each.",
