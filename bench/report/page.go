@@ -19,7 +19,7 @@ const pageHead = `# Results
 
 One row for each workload, from the runs in this folder; those without a time share one. *÷ floor*
 and *÷ best peer* are medians of farad's time divided by theirs in the same round. *Targets* lists
-what is missed, with its bound, and counts what is met.
+what is missed, with its bound; *met* says that nothing is.
 [BENCHMARKS.md](../../docs/BENCHMARKS.md) says how to read a row, and why a target is missed. All
 tables and rounds of a run: ` + "`go run . -out DIR results/locks.json`" + `.
 
@@ -86,7 +86,6 @@ func newPage(runs []*Report) (*page, error) {
 			Left:  1,
 		}
 		var rest []string // that have no time, and nothing that is missed
-		restMet := 0
 		for _, name := range p.names(family, lines, targets) {
 			missed, met, absent := p.verdicts(targets[name])
 			row := []string{name, "", ""}
@@ -97,14 +96,14 @@ func newPage(runs []*Report) (*page, error) {
 			}
 			if row[1] == "" && len(missed)+absent == 0 {
 				if met > 0 {
-					rest, restMet = append(rest, name), restMet+met
+					rest = append(rest, name)
 				}
 				continue
 			}
 			t.Add(append(row, verdict(missed, met, absent))...)
 		}
 		if len(rest) > 0 {
-			t.Add(strings.Join(rest, "; "), "", "", verdict(nil, restMet, 0))
+			t.Add(strings.Join(rest, "; "), "", "", verdict(nil, len(rest), 0))
 		}
 		p.tables = append(p.tables, t)
 	}
@@ -219,8 +218,8 @@ func (p *page) verdicts(targets []TargetLine) (missed []string, met, absent int)
 
 // verdict is the cell of a row's targets.
 func verdict(missed []string, met, absent int) string {
-	if met > 0 {
-		missed = append(missed, fmt.Sprintf("%d met", met))
+	if len(missed) == 0 && met > 0 {
+		missed = append(missed, "met")
 	}
 	if absent > 0 {
 		missed = append(missed, fmt.Sprintf("%d not measured", absent))

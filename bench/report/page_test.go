@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -147,23 +146,26 @@ func TestPageHasEveryTarget(t *testing.T) {
 	require.NoError(t, err)
 	benchtest.HasAll(t, text,
 		"| `go run .` | abc | 2026-01-02 |  |\n",
-		"| uncontended/background | 2750.0 | 2.50 floor; 1.67 x/sync | **missed**: ÷ floor 2.50 (≤ 1.25); ",
+		"| uncontended/background | 2750.0 | 2.50 floor; 1.67 x/sync | **missed**: ÷ floor 2.50 (≤ 1.25)",
 		"| mutexbench-waits-64 | ", "**missed**: p99.9 of waits ÷ sync.Mutex 1.00 (≤ 0.5)",
 		"| future, heap |  |  | **missed**: bytes per waiting future 129 (≤ 128) |\n",
 		"| goroutine, context shared |  |  | ", "**aim missed**: bytes per goroutine waiting on the array 303 (≤ 128)",
 		"| hand-off-64 | ",
-		"| await-ready/1 | ", "golden ratio (ours)/number/4096 |  |  | 3 met |", "tenants-1000-10", "| cancel/goroutine/1000 | ",
+		"| await-ready/1 | ", "golden ratio (ours)/number/4096 |  |  | met |", "tenants-1000-10", "| cancel/goroutine/1000 | ",
 	)
 	p, err := newPage([]*Report{MadeUpWithTargets()})
 	require.NoError(t, err)
 	judged := p.sum.Met + p.sum.Missed + p.sum.Aims
-	met := 0
-	for _, m := range regexp.MustCompile(`(\d+) met\b`).FindAllStringSubmatch(tables(p), -1) {
-		n, err := strconv.Atoi(m[1])
-		require.NoError(t, err)
-		met += n
+	met, missed := 0, 0
+	lines, targets := p.lines(), p.targets()
+	for _, family := range pageFamilies {
+		for _, name := range p.names(family, lines, targets) {
+			m, n, _ := p.verdicts(targets[name])
+			missed, met = missed+len(m), met+n
+		}
 	}
-	require.Equal(t, judged, met+strings.Count(tables(p), "missed**:"))
+	require.Equal(t, judged, met+missed)
+	require.Equal(t, missed, strings.Count(tables(p), "missed**:"))
 	absent := 0
 	if !peers.HasMinimalLock {
 		absent = strings.Count(tables(p), "not measured")
