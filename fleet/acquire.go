@@ -7,16 +7,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/farad-go/farad/fleet/internal/share"
 	"github.com/farad-go/farad/fleet/store"
-	"github.com/farad-go/farad/internal/waiting"
-	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
 
 // MaxPermits is the largest size.
 const MaxPermits = store.MaxWeight
-
-var _ [semaphore.MaxPermits - MaxPermits]struct{} // it is one of the engine, too
 
 // loosen counts the n permits of t as held without a Permit, and reports whether there are any: t
 // is nil if nothing was acquired.
@@ -62,7 +59,7 @@ func (d *driver) acquire(ctx context.Context, n int64) (*tenancy, error) {
 	if t := d.try(n); t != nil {
 		return t, nil
 	}
-	return d.acquireSlow(ctx, time.Time{}, waiting.UntilDone(ctx), n)
+	return d.acquireSlow(ctx, time.Time{}, waiter.UntilDone(ctx), n)
 }
 
 // tryOnce is try, whether the line is observed or not, for callers that do not go on to wait.
@@ -92,7 +89,7 @@ func (d *driver) try(n int64) *tenancy {
 
 // acquireSlow is acquireUntil, and calls the record's hooks if there is one, or should be.
 func (d *driver) acquireSlow(
-	ctx context.Context, end time.Time, l waiting.Limit, n int64,
+	ctx context.Context, end time.Time, l waiter.Limit, n int64,
 ) (*tenancy, error) {
 	if n > 0 {
 		if r, ok := d.observable.Join(d); ok {
@@ -102,14 +99,17 @@ func (d *driver) acquireSlow(
 	return d.acquireUntil(ctx, end, l, n)
 }
 
-// acquireUntil takes n permits until l ends the wait: when ctx is done, or at the time end if that
-// is not zero.
+// acquireUntil takes n permits until ctx is done, as l says, or until the time end if that is not
+// zero.
 func (d *driver) acquireUntil(
-	ctx context.Context, end time.Time, l waiting.Limit, n int64,
+	ctx context.Context, end time.Time, l waiter.Limit, n int64,
 ) (*tenancy, error) {
 	for {
 		t, before := d.current.Load(), d.refusal.Load()
 		err := ErrClosed
+		if !end.IsZero() {
+			l = waiter.After(time.Until(end)) // another turn has less time
+		}
 		if n > 0 {
 			err = t.Wait(l, n)
 		}
@@ -191,8 +191,10 @@ func (d *driver) tryAsking(ctx context.Context, n int64) (t *tenancy, err error)
 // ask has a request for n permits of t wait until the server was asked for them. With ErrPending it
 // still waited then.
 func (d *driver) ask(ctx context.Context, t *tenancy, n int64) error {
-	var f waiting.Future
-	waiting.Bind(&f, t, n)
+	var f waiter.Future
+	var r share.Request
+	r.Of(&t.Share)
+	waiter.Bind(&f, &r, n)
 	defer f.Release() // gives up the place, or what was not taken
 	given := t.Given()
 	if f.Poll(nil) {
@@ -228,7 +230,7 @@ func (d *driver) round(ctx context.Context) error {
 
 // awaitIdle waits for what other processes have idle: they return it once they see that somebody
 // waits. Nothing says that they have it in use. So the wait ends after the time that they need.
-func (d *driver) awaitIdle(ctx context.Context, t *tenancy, f *waiting.Future) error {
+func (d *driver) awaitIdle(ctx context.Context, t *tenancy, f *waiter.Future) error {
 	if f.Poll(nil) || !d.mayCome(t) {
 		return nil
 	}
@@ -278,7 +280,7 @@ func (d *driver) acquireFor(t time.Duration, n int64) (*tenancy, error) {
 	if had := d.try(n); had != nil {
 		return had, nil
 	}
-	return d.acquireSlow(context.Background(), time.Now().Add(t), waiting.After(t).Fixed(), n)
+	return d.acquireSlow(context.Background(), time.Now().Add(t), waiter.After(t), n)
 }
 
 // release gives back n permits that no Permit holds: of a tenancy that was lost, if as many of it

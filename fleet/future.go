@@ -3,7 +3,7 @@ package fleet
 import (
 	"errors"
 
-	"github.com/farad-go/farad/internal/waiting"
+	"github.com/farad-go/farad/fleet/internal/share"
 	"github.com/farad-go/farad/observe/hook"
 	"github.com/farad-go/farad/waiter"
 )
@@ -30,7 +30,9 @@ type Future struct {
 	f waiter.Future
 	d *driver
 	n int64
-	t *tenancy // of the round under way
+	t *tenancy // of the round under way, as in is
+
+	in share.Request // what stands in the line of t
 
 	before  *error // the last one when the round began
 	refused error  // the outcome, if the server has refused what the request needs
@@ -109,9 +111,10 @@ type request Future
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	r.t, r.before = r.d.current.Load(), r.d.refusal.Load()
-	return waiter.Outcome(r.t.Start((*waiting.Waiter)(w), waker))
+	r.in.Of(&r.t.Share)
+	return r.in.Start(w, waker)
 }
 
-func (r *request) Unlink(w *waiter.Waiter) bool { return r.t.Unlink((*waiting.Waiter)(w)) }
+func (r *request) Unlink(w *waiter.Waiter) bool { return r.in.Unlink(w) }
 
-func (r *request) GiveBack(n int64) bool { return r.t.GiveBack(n) }
+func (r *request) GiveBack(n int64) bool { return r.in.GiveBack(n) }

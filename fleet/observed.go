@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/fleet/internal/line"
-	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/observe/hook"
 	"github.com/farad-go/farad/waiter"
 )
@@ -108,14 +107,14 @@ func (d *driver) requested(n int64) hook.Request {
 //
 //go:noinline
 func (d *driver) acquireObserved(
-	ctx context.Context, end time.Time, l waiting.Limit, r hook.Record, n int64,
+	ctx context.Context, end time.Time, l waiter.Limit, r hook.Record, n int64,
 ) (t *tenancy, err error) {
 	if t := d.current.Load(); t.TryObserved(n) {
 		r.Tried(d.requested(n), true)
 		return t, nil
 	}
-	err = r.Await(d.requested(n), waiter.Limit(l), func(l waiter.Limit) (err error) {
-		t, err = d.acquireUntil(ctx, end, waiting.Limit(l), n)
+	err = r.Await(d.requested(n), l, func(l waiter.Limit) (err error) {
+		t, err = d.acquireUntil(ctx, end, l, n)
 		return err
 	})
 	return t, err

@@ -6,7 +6,8 @@ import (
 
 	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/fleet/internal/memstore"
-	"github.com/farad-go/farad/internal/waiting"
+	"github.com/farad-go/farad/fleet/internal/share"
+	"github.com/farad-go/farad/waiter"
 )
 
 // BenchmarkSee measures what a change of a line with 200 entries costs each process that has one of
@@ -28,8 +29,10 @@ func BenchmarkSee(b *testing.B) {
 	s.agent.Learn(st, 0)
 	l.seats = append(l.seats, s)
 	t.Bound(MaxPermits)
-	var waits waiting.Future
-	waiting.Bind(&waits, t, 1)
+	var waits waiter.Future
+	var r share.Request
+	r.Of(&t.Share)
+	waiter.Bind(&waits, &r, 1)
 	waits.Poll(nil)
 	defer waits.Release()
 	b.ReportAllocs()

@@ -7,7 +7,7 @@ import (
 	"github.com/farad-go/farad/fleet/store"
 )
 
-// A Local is what an agent's process has of the line: the engine in which its goroutines wait.
+// A Local is what an agent's process has of the line: the lock for which its goroutines wait.
 // Resize, Held and Demand count requests' permits, not weights; they differ for a read-write lock.
 type Local interface {
 	// Granted announces a new block, before Resize gives its permits: the revision of the state in

@@ -1,11 +1,9 @@
 package share
 
-import "github.com/farad-go/farad/internal/xsync"
-
 // A Bell calls a driver. However often it is rung before the driver hears it, the driver is called
 // once.
 type Bell struct {
-	rung xsync.Bool
+	rung atomicBool
 	call func()
 }
 

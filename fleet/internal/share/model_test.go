@@ -9,7 +9,6 @@ import (
 
 	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/internal/interleave"
-	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -122,10 +121,10 @@ func (p *process) drive() {
 	}
 }
 
-// use acquires n permits, for which the engine has more than 1 of a writer, and releases them.
+// use acquires n permits, of which a writer needs more than 1, and releases them.
 func (p *process) use(n int64) {
 	if !p.Try(n) && (!p.IsObserved() || !p.TryObserved(n)) {
-		err := p.Wait(waiting.Limit{}, n)
+		err := p.Wait(waiter.Limit{}, n)
 		p.Assert(err == nil, "%v", err)
 	}
 	p.held.Add(n)
@@ -248,12 +247,12 @@ func TestModelLoss(t *testing.T) {
 			w.Assert(!p.Try(1), "granted after the loss, before anybody has closed the share")
 			p.Close()
 			w.Assert(!p.Try(1), "granted after the loss")
-			w.Assert(errors.Is(p.Wait(waiting.Limit{}, 1), waiter.ErrClosed), "granted after the loss")
+			w.Assert(errors.Is(p.Wait(waiter.Limit{}, 1), waiter.ErrClosed), "granted after the loss")
 			w.leave()
 		})
 		w.Go("user", func() {
 			before := p.valid.Load()
-			if p.Try(1) || p.Wait(waiting.Limit{}, 1) == nil {
+			if p.Try(1) || p.Wait(waiter.Limit{}, 1) == nil {
 				w.Assert(before, "granted to a request that began after the loss")
 				w.Assert(p.Release(1), "a release of what is held was refused")
 			}

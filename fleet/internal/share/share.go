@@ -1,13 +1,15 @@
-// Package share is what the goroutines of a process have of one line: an engine that has as many
-// permits as the process's agent has given it. It is apart from package fleet so that the explorer
-// of interleavings runs it as it is, with the agent and a line in memory.
+// Package share is what the goroutines of a process have of one line: a lock with as many permits
+// as the process's agent has given it. It is apart from package fleet so that the explorer of
+// interleavings runs it as it is, with the agent and a line in memory.
+//
+// The lock is one of package waiter's, as the author of any lock may write it. Read permits.go
+// first, then request.go, which has those who wait, and then share.go, which is between them and
+// the agent.
 package share
 
 import (
 	"github.com/farad-go/farad/fleet/internal/line"
-	"github.com/farad-go/farad/internal/engine"
-	"github.com/farad-go/farad/internal/waiting"
-	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/fleet/store"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -20,14 +22,14 @@ import (
 //  2. A stamp is published before the permits of its block are given, and read after an acquire. So
 //     a token is not older than the block that its permits are from. (checkStamp)
 //  3. No wake-up of the driver is lost. The driver clears the bell, publishes which events need it,
-//     and then looks at the engine. A request or a release changes the engine, and then looks at
-//     what was published. (TestModelProcesses: otherwise a request waits for ever)
+//     and then looks at the permits. A request or a release changes these, and then looks at what
+//     was published. (TestModelProcesses: otherwise a request waits for ever)
 type Share struct {
-	e         engine.Engine
-	attention xsync.Uint32         // which events need the driver
-	stamp     xsync.Pointer[Stamp] // of the newest block
-	seq       xsync.Int64          // of the last token
-	loose     xsync.Int64          // permits that are held without a handle
+	permits   permits
+	attention atomicUint32         // which events need the driver
+	stamp     atomicPointer[Stamp] // of the newest block
+	seq       atomicInt64          // of the last token
+	loose     atomicInt64          // permits that are held without a handle
 	bell      *Bell                // the driver's
 	valid     func() bool          // reports whether the permits may be relied on now
 }
@@ -48,27 +50,26 @@ const (
 // Init makes s a share of nothing, in which requests of any size wait until the agent knows the
 // size of the line. valid is called by any goroutine, with permits held.
 func (s *Share) Init(bell *Bell, valid func() bool) {
-	s.permits().Init(0, &engine.Options{Elastic: true})
-	s.Bound(engine.MaxPermits)
+	s.Bound(store.MaxWeight)
 	s.bell, s.valid = bell, valid
 }
 
 // Observe says whether the share is observed. Then Try fails, so that slow paths record everything.
-func (s *Share) Observe(on bool) { s.e.Observe(on) }
+func (s *Share) Observe(on bool) { s.permits.observe(on) }
 
 // IsObserved reports whether the share is observed.
-func (s *Share) IsObserved() bool { return s.e.IsObserved() }
-
-func (s *Share) permits() engine.Permits { return s.e.From(0) }
+func (s *Share) IsObserved() bool { return s.permits.isObserved() }
 
 // Close ends all requests, now and later, with [waiter.ErrClosed]. What is held stays held.
-func (s *Share) Close() { s.e.Close() }
+func (s *Share) Close() { s.permits.close() }
 
 // Try takes n permits, n > 0, without waiting, unless the share is observed.
-func (s *Share) Try(n int64) bool { return s.permits().TryAcquire(n) && s.stillValid(n) }
+func (s *Share) Try(n int64) bool { return s.permits.try(n, flags) && s.stillValid(n) }
 
 // TryObserved is Try whether the share is observed or not.
-func (s *Share) TryObserved(n int64) bool { return s.permits().TryObserved(n) && s.stillValid(n) }
+func (s *Share) TryObserved(n int64) bool {
+	return s.permits.try(n, flagWaiters|flagClosed) && s.stillValid(n)
+}
 
 // stillValid reports whether n permits that were just taken may be relied on. If not they go back.
 func (s *Share) stillValid(n int64) bool {
@@ -79,41 +80,26 @@ func (s *Share) stillValid(n int64) bool {
 	return false
 }
 
+// requests are those of goroutines.
+var requests = pool{New: func() any { return new(Request) }}
+
 // Wait takes n permits, n > 0, and waits for them until l ends the wait. After a loss, as after
 // Close, the error is [waiter.ErrClosed].
-func (s *Share) Wait(l waiting.Limit, n int64) error {
-	if err := s.sleep(l, n); err != nil {
-		return err
-	}
-	if !s.stillValid(n) {
+func (s *Share) Wait(l waiter.Limit, n int64) error {
+	r := requests.Get().(*Request)
+	r.Of(s)
+	err := waiter.Wait(l, r, n) // If the context of l, of a foreign type, panics, r goes with it.
+	*r = Request{}
+	requests.Put(r)
+	if err == nil && !s.stillValid(n) {
 		return waiter.ErrClosed
 	}
-	return nil
-}
-
-// sleep is Wait, but does not ask whether the share is valid.
-func (s *Share) sleep(l waiting.Limit, n int64) error {
-	kept := false
-	defer func() {
-		if !kept { // even if the context of l, of a foreign type, panics
-			s.ring(onWait) // the agent may have asked for more than is wanted now
-			s.ringFree()   // and a grant may have come too late
-		}
-	}()
-	p, err := s.permits().BeginUntil(l, n)
-	if p != nil {
-		s.ring(onWait)
-		p.Sleeper().SleepInline()
-		err = s.permits().EndUntil(l, p)
-	}
-	kept = err == nil
 	return err
 }
 
 // Release gives back n permits, n > 0. If fewer are held it changes nothing and reports false.
 func (s *Share) Release(n int64) bool {
-	o := s.e.Look()
-	if (!s.e.Returns(o, n) || !s.e.Give(o, n)) && !s.permits().Release(n) {
+	if !s.permits.give(n, flagWaiters) && !s.permits.release(n) {
 		return false
 	}
 	s.ringFree()
@@ -122,7 +108,7 @@ func (s *Share) Release(n int64) bool {
 
 // ringFree rings for the driver after permits have been given back, if that needs it.
 func (s *Share) ringFree() {
-	if on := s.attention.Load(); on&onDebt != 0 || on&onIdle != 0 && s.permits().Available() > 0 {
+	if on := s.attention.Load(); on&onDebt != 0 || on&onIdle != 0 && s.permits.free() > 0 {
 		s.bell.Ring()
 	}
 }
@@ -162,19 +148,19 @@ func (s *Share) Token() (seq int64, st *Stamp) { return s.seq.Add(1), s.stamp.Lo
 func (s *Share) Had() bool { return s.stamp.Load() != nil }
 
 // Given returns how many permits may be held.
-func (s *Share) Given() int64 { return s.permits().Size() }
+func (s *Share) Given() int64 { return s.permits.given.Load() }
 
 // Available returns how many permits are not held, and is negative while more are held than given.
-func (s *Share) Available() int64 { return s.permits().Available() }
+func (s *Share) Available() int64 { return s.permits.free() }
 
 // Waiting returns how many requests wait.
-func (s *Share) Waiting() int { return s.e.Waiting() }
+func (s *Share) Waiting() int { return s.permits.waiting() }
 
 // Plan has the agent of s decide, after it has learned what has happened.
 func (s *Share) Plan(a *line.Agent, now int64) (txn *line.Txn, wake int64) {
 	for {
 		events := attention(a)
-		s.attention.Store(events) // before the look at the engine
+		s.attention.Store(events) // before the look at the permits
 		txn, wake = a.Plan(now)
 		if after := attention(a); txn != nil || after&^events == 0 {
 			s.attention.Store(after)
@@ -203,34 +189,13 @@ func attention(a *line.Agent) (events uint32) {
 func (s *Share) Granted(rev int64, holders []int64) { s.stamp.Store(&Stamp{rev, holders}) }
 
 // Resize implements [line.Local].
-func (s *Share) Resize(n int64) { s.permits().Resize(n) }
+func (s *Share) Resize(n int64) { s.permits.resize(n) }
 
 // Held implements [line.Local].
-func (s *Share) Held() int64 { return s.permits().Held() }
+func (s *Share) Held() int64 { return s.permits.held() }
 
 // Demand implements [line.Local].
-func (s *Share) Demand(enough int64) (oldest, all int64) { return s.e.Demand(enough) }
+func (s *Share) Demand(enough int64) (oldest, all int64) { return s.permits.demand(enough) }
 
 // Bound implements [line.Local].
-func (s *Share) Bound(n int64) { s.permits().Bound(n) }
-
-// A Share is the [waiting.Request] of futures.
-
-// Start implements [waiting.Request].
-func (s *Share) Start(w *waiting.Waiter, waker waiting.Waker) waiting.Outcome {
-	o := s.permits().Start(w, waker)
-	if o == waiting.Pending {
-		s.ring(onWait)
-	}
-	return o
-}
-
-// Unlink implements [waiting.Line].
-func (s *Share) Unlink(w *waiting.Waiter) bool {
-	ok := s.permits().Unlink(w)
-	s.ring(onWait)
-	return ok
-}
-
-// GiveBack implements [waiting.Line].
-func (s *Share) GiveBack(n int64) bool { return s.Release(n) }
+func (s *Share) Bound(n int64) { s.permits.limit(n) }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/fleet/internal/line"
-	"github.com/farad-go/farad/internal/waiting"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -50,7 +49,7 @@ func TestTheDriverIsToldOfWhoGivesUp(t *testing.T) {
 	txn, _ := s.Plan(a, 0)
 	require.Nil(t, txn)
 	ended := make(chan error)
-	go func() { ended <- s.Wait(waiting.After(50*time.Millisecond), 1) }()
+	go func() { ended <- s.Wait(waiter.After(50*time.Millisecond), 1) }()
 	<-bell.calls // it waits
 	bell.Clear()
 	txn, _ = s.Plan(a, 0)
@@ -72,14 +71,14 @@ func TestAnObservedShareIsAShare(t *testing.T) {
 	require.True(t, s.IsObserved())
 	require.False(t, s.Try(1), "nobody would notice")
 	require.True(t, s.TryObserved(1))
-	require.NoError(t, s.Wait(waiting.After(time.Minute), 1))
+	require.NoError(t, s.Wait(waiter.After(time.Minute), 1))
 	require.False(t, s.TryObserved(1))
-	require.Error(t, s.Wait(waiting.After(time.Millisecond), 1))
+	require.Error(t, s.Wait(waiter.After(time.Millisecond), 1))
 	require.EqualValues(t, 2, s.Held())
 
 	got := make(chan error)
 	wait := func() {
-		go func() { got <- s.Wait(waiting.Limit{}, 1) }()
+		go func() { got <- s.Wait(waiter.Limit{}, 1) }()
 		require.Eventually(t, func() bool { return s.Waiting() == 1 }, time.Minute, time.Millisecond)
 	}
 	wait()
@@ -92,7 +91,7 @@ func TestAnObservedShareIsAShare(t *testing.T) {
 	require.True(t, s.Release(1))
 	require.True(t, errors.Is(<-got, waiter.ErrClosed))
 	require.False(t, s.TryObserved(1))
-	require.ErrorIs(t, s.Wait(waiting.Limit{}, 1), waiter.ErrClosed)
+	require.ErrorIs(t, s.Wait(waiter.Limit{}, 1), waiter.ErrClosed)
 	require.EqualValues(t, 1, s.Held())
 	require.True(t, s.Release(1))
 	require.Zero(t, s.Held())
