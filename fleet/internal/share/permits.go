@@ -43,14 +43,15 @@ const _ = store.MaxWeight << permitShift // fits into the word
 //     (TestModelPermits, TestPermitsAreConserved)
 //  2. When mu is free, W is set if and only if a request waits, and then less is free than the
 //     oldest one is for. So nobody overtakes it, and no permit lies idle that it could use.
-//     (TestModelPermits, TestPermitsDoWhatAPlainModelDoes)
+//     (TestModelPermits, TestModelHistories, TestPermitsDoWhatAPlainModelDoes)
 //  3. While W is set the word changes only under mu. So what was seen free is there to be granted.
 //     (TestModelPermits)
 //  4. A request leaves the line under mu, once: by a grant, by Unlink, by close or by bound.
 //     (TestModelPermits/unlink, TestModelPermits/close)
 //  5. No request is touched after its outcome was delivered: it may wait elsewhere by then. (the
 //     race detector, in TestPermitsAreConserved)
-//  6. A grant that its owner gave up goes to the next request. (TestModelPermits/future gives up)
+//  6. A grant that its owner gave up goes to the next request. (TestModelPermits/future gives up,
+//     TestModelMisuseIsNoticedOnce)
 //
 // Why no wake-up is lost: a request that has to wait sets W by a compare-and-swap of the word in
 // which it saw too few permits. A release that came before has changed the word, and the

@@ -320,6 +320,31 @@ func TestModelPermitsTogether(t *testing.T) {
 	})
 }
 
+// Somebody releases what others hold, once, at any moment. Of all releases one is refused, by
+// whoever comes last: also where that takes back what was granted to a future that was given up.
+func TestModelMisuseIsNoticedOnce(t *testing.T) {
+	interleave.Check(t, everyTrace(), func(x *interleave.Run) {
+		c := newCounter(x, 1, 1)
+		var refused xsync.Int64
+		release := func() {
+			ok := false
+			if interleave.Panics(func() { ok = c.Release(1) }) != nil || !ok {
+				refused.Add(1)
+			}
+		}
+		c.Assert(c.Try(1), "not free")
+		x.Go("holder", release)
+		x.Go("misuse", release)
+		x.Go("future", func() {
+			if interleave.Panics(func() { c.giveUp(1) }) != nil {
+				refused.Add(1)
+			}
+		})
+		x.Wait()
+		c.Assert(refused.Load() == 1 && c.Available() == 1, "%d were refused, %d are free", refused.Load(), c.Available())
+	})
+}
+
 // A request that waits is not overtaken by a try, which does not wait.
 func TestModelTryOvertakesNobody(t *testing.T) {
 	interleave.Check(t, everyTrace(), func(x *interleave.Run) {
