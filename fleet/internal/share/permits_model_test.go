@@ -3,6 +3,7 @@
 package share
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
@@ -28,7 +29,7 @@ func newCounter(x *interleave.Run, given, bound int64) *counter {
 	c := &counter{Run: x}
 	c.Init(new(Bell), func() bool { return true })
 	c.Bound(bound)
-	c.Share.Resize(given)
+	c.Resize(given)
 	c.free = given
 	x.Name("permits", &c.permits)
 	x.Always(c.check)
@@ -70,7 +71,8 @@ func (c *counter) check() {
 // end runs the threads, and checks that all permits are back.
 func (c *counter) end() {
 	c.Run.Wait()
-	c.Assert(c.Held() == 0 && c.Available() == c.Given(), "%d are held, %d free, %d given", c.Held(), c.Available(), c.Given())
+	held, free, given := c.Held(), c.Available(), c.Given()
+	c.Assert(held == 0 && free == given, "%d are held, %d free, %d given", held, free, given)
 	oldest, all := c.Demand(1)
 	c.Assert(c.Waiting() == 0 && oldest == 0 && all == 0, "%d wait at the end, for %d", c.Waiting(), all)
 }
@@ -90,12 +92,12 @@ func (c *counter) acquire(l waiter.Limit, n int64) error {
 }
 
 func (c *counter) use(n int64) {
-	switch err := c.acquire(waiter.Limit{}, n); {
-	case err == nil:
+	err := c.acquire(waiter.Limit{}, n)
+	if err == nil {
 		c.leave(n)
-	default:
-		c.Assert(c.closes && err == waiter.ErrClosed, "%v", err)
+		return
 	}
+	c.Assert(c.closes && errors.Is(err, waiter.ErrClosed), "%v", err)
 }
 
 func (c *counter) useUntil(l waiter.Limit, n int64) {
@@ -112,7 +114,7 @@ func (c *counter) tryUse(n int64) {
 
 func (c *counter) resize(n int64) {
 	c.resizing++
-	c.Share.Resize(n)
+	c.Resize(n)
 	c.resizing--
 }
 
@@ -145,6 +147,10 @@ func TestModelPermits(t *testing.T) {
 	}
 	giveUp := func(n int64) func(*counter) { return func(c *counter) { c.giveUp(n) } }
 	soon := func(n int64) func(*counter) { return func(c *counter) { c.useUntil(waiter.After(1), n) } }
+	tooMuch := func(c *counter) { // of the one that it has
+		c.Assert(!c.Release(2), "an over-release was accepted")
+		c.leave(1)
+	}
 	closeIt := func(c *counter) { c.Close() }
 	toggle := func(c *counter) {
 		c.Observe(true)
@@ -168,6 +174,14 @@ func TestModelPermits(t *testing.T) {
 		{name: "a release too large", given: 1, bound: 1, threads: []func(*counter){use(1), func(c *counter) {
 			c.Assert(!c.Release(2), "an over-release was accepted")
 		}}},
+		{
+			name: "a release too large beside shrinking", given: 2, bound: 2, threads: []func(*counter){tooMuch, resize(1)},
+			setup: func(c *counter) { c.Assert(c.Try(1), "not free") },
+		},
+		{
+			name: "a release too large beside growth", given: 1, bound: 2, threads: []func(*counter){tooMuch, resize(2)},
+			setup: func(c *counter) { c.Assert(c.Try(1), "not free") },
+		},
 		{name: "a try does not fail beside others", given: 2, bound: 2, threads: []func(*counter){func(c *counter) {
 			c.Assert(c.Try(1), "one was free at any time")
 			c.leave(1)
@@ -185,6 +199,7 @@ func TestModelPermits(t *testing.T) {
 		},
 		{name: "there and back", given: 1, bound: 2, threads: []func(*counter){use(1), resize(2, 1)}},
 		{name: "there and back beside tries", given: 1, bound: 2, threads: []func(*counter){try(1), try(2), resize(2, 1)}},
+		{name: "resizes", given: 1, bound: 1, threads: []func(*counter){use(1), resize(2), resize(3)}},
 		{name: "nothing for a while", given: 1, bound: 1, threads: []func(*counter){use(1), use(1), resize(0, 1)}},
 
 		{
@@ -216,12 +231,12 @@ func TestModelPermits(t *testing.T) {
 		{name: "bound", given: 1, bound: 2, threads: []func(*counter){
 			func(c *counter) {
 				err := c.acquire(waiter.Limit{}, 2)
-				c.Assert(err == waiter.ErrTooLarge, "%v", err)
+				c.Assert(errors.Is(err, waiter.ErrTooLarge), "%v", err)
 			}, use(1), func(c *counter) { c.Bound(1) },
 		}},
 		{name: "bound that rises", given: 2, bound: 1, threads: []func(*counter){
 			func(c *counter) {
-				if err := c.Share.Wait(waiter.Limit{}, 2); err != waiter.ErrTooLarge {
+				if err := c.Share.Wait(waiter.Limit{}, 2); !errors.Is(err, waiter.ErrTooLarge) {
 					c.Assert(err == nil, "%v", err)
 					c.leave(2)
 				}
@@ -243,7 +258,7 @@ func TestModelPermits(t *testing.T) {
 		{name: "close beside bound", given: 0, bound: 1, threads: []func(*counter){
 			func(c *counter) {
 				err := c.acquire(waiter.Limit{}, 1)
-				c.Assert(err == waiter.ErrTooLarge || err == waiter.ErrClosed, "%v", err)
+				c.Assert(errors.Is(err, waiter.ErrTooLarge) || errors.Is(err, waiter.ErrClosed), "%v", err)
 			}, closeIt, func(c *counter) { c.Bound(0) },
 		}},
 
@@ -270,7 +285,7 @@ func TestModelPermits(t *testing.T) {
 		{name: "observed beside bound", given: 1, bound: 2, threads: []func(*counter){
 			func(c *counter) {
 				err := c.acquire(waiter.Limit{}, 2)
-				c.Assert(err == waiter.ErrTooLarge, "%v", err)
+				c.Assert(errors.Is(err, waiter.ErrTooLarge), "%v", err)
 			}, func(c *counter) { c.Bound(1) }, toggle,
 		}, setup: func(c *counter) { c.observed = true }},
 	} {
@@ -341,7 +356,28 @@ func TestModelMisuseIsNoticedOnce(t *testing.T) {
 			}
 		})
 		x.Wait()
-		c.Assert(refused.Load() == 1 && c.Available() == 1, "%d were refused, %d are free", refused.Load(), c.Available())
+		c.Assert(refused.Load() == 1 && c.Held() == 0, "%d were refused, %d are held", refused.Load(), c.Held())
+	})
+}
+
+// What becomes idle is reported, also by whoever takes back what was granted to a future that was
+// given up.
+func TestModelWhatIsIdleIsRung(t *testing.T) {
+	interleave.Check(t, everyTrace(), func(x *interleave.Run) {
+		c := newCounter(x, 1, 2)
+		var bell Bell
+		bell.Init(func() {})
+		c.bell = &bell
+		c.attention.Store(onIdle)
+		fell, held := false, int64(0)
+		x.Always(func() {
+			now := c.permits.heldIn(c.permits.word.Load())
+			fell, held = fell || now < held, now
+		})
+		x.Go("large", func() { c.giveUp(2) })
+		x.Go("small", func() { c.giveUp(1) })
+		c.end()
+		c.Assert(!fell || bell.rung.Load(), "what was held is idle, and the driver does not know")
 	})
 }
 

@@ -23,7 +23,8 @@ import (
 //     a token is not older than the block that its permits are from. (checkStamp)
 //  3. No wake-up of the driver is lost. The driver clears the bell, publishes which events need it,
 //     and then looks at the permits. A request or a release changes these, and then looks at what
-//     was published. (TestModelProcesses: otherwise a request waits for ever)
+//     was published. (TestModelProcesses: otherwise a request waits for ever;
+//     TestModelWhatIsIdleIsRung)
 type Share struct {
 	permits   permits
 	attention atomicUint32         // which events need the driver
