@@ -4,7 +4,9 @@ package share
 
 import (
 	"context"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/farad-go/farad/waiter"
 )
@@ -52,6 +54,28 @@ func BenchmarkShare(b *testing.B) {
 			})
 		})
 	}
+	b.Run("sections of 1 µs", func(b *testing.B) { // and 1 µs between, by two goroutines
+		work := func() {
+			for begin := time.Now(); time.Since(begin) < time.Microsecond; {
+			}
+		}
+		s.Resize(1)
+		b.ReportAllocs()
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				for range b.N / 2 {
+					if !s.Try(1) && s.Wait(waiter.Limit{}, 1) != nil {
+						b.Error("an error without a reason")
+					}
+					work()
+					s.Release(1)
+					work()
+				}
+			})
+		}
+		both.Wait()
+	})
 	b.Run("handed over", func(b *testing.B) {
 		var sides [2]Share // what one goroutine releases the other one waits for
 		for i := range sides {

@@ -65,7 +65,7 @@ type permits struct {
 	bound int64 // guarded by mu: how many permits a request may be for
 }
 
-// try takes n permits, n > 0, if no flag of but is set and they are free. It does not fail because
+// try takes n permits if no flag of but is set and they are free. It does not fail because
 // of others that run at the same time and leave enough.
 func (p *permits) try(n, but int64) bool {
 	for { // A turn is lost only to another's success, or to a flag.
@@ -147,7 +147,7 @@ func (p *permits) deliver(done *ended) {
 
 // start makes the request r for the w.N permits of w.
 func (p *permits) start(r *Request, w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	if w.N > 0 && p.try(w.N, flags) {
+	if p.try(w.N, flags) {
 		return waiter.Granted
 	}
 	p.mu.Lock()
@@ -162,12 +162,10 @@ func (p *permits) start(r *Request, w *waiter.Waiter, waker waiter.Waker) waiter
 		return waiter.TooLarge
 	}
 	for o&flagWaiters == 0 { // A turn is lost only to another's success.
-		if o>>permitShift >= w.N {
-			if p.word.CompareAndSwap(o, o-w.N<<permitShift) {
-				return waiter.Granted
-			}
-		} else if p.word.CompareAndSwap(o, o|flagWaiters) {
-			break // from here on no permit can slip in between
+		if o>>permitShift < w.N {
+			p.word.CompareAndSwap(o, o|flagWaiters) // from then on no permit can slip in between
+		} else if p.word.CompareAndSwap(o, o-w.N<<permitShift) {
+			return waiter.Granted
 		}
 		o = p.word.Load()
 	}
