@@ -3,7 +3,7 @@ package engine
 import "github.com/farad-go/farad/internal/waiting"
 
 // An elastic engine has permits that come and go: its size is what it has at the moment, and Bound
-// says how large a request may be. A process's share of a fleet's permits is one.
+// says how large a request may be. No lock of this module is one.
 
 // largestLocked returns how many permits a request may be for.
 func (e Permits) largestLocked() int64 {
