@@ -49,7 +49,7 @@ func (c *counter) check() {
 	c.Assert(c.used.Load() <= p.heldIn(o), "invariant 1: %d are used, %d held", c.used.Load(), p.heldIn(o))
 	var line []*Request
 	for r := p.line.head; r != nil; r = r.next {
-		c.Assert(r.waits, "a request is in line that does not wait")
+		c.Assert(r.waits && r.n <= p.bound, "a request for %d of at most %d is in line, waits: %t", r.n, p.bound, r.waits)
 		line = append(line, r)
 	}
 	c.Assert(len(line) == p.line.len, "%d wait, not %d", len(line), p.line.len)

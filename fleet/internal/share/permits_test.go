@@ -319,6 +319,45 @@ func TestWaitsAllocateNothing(t *testing.T) {
 	<-ended
 }
 
+// A waker may look at the share and release: whoever ends a request holds no lock.
+func TestWakersRunWithoutTheLock(t *testing.T) {
+	for name, end := range map[string]func(s *Share, head *waiter.Future){
+		"release": func(s *Share, _ *waiter.Future) { s.Release(1) },
+		"resize":  func(s *Share, _ *waiter.Future) { s.Resize(3) },
+		"unlink":  func(_ *Share, head *waiter.Future) { head.Release() },
+		"bound":   func(s *Share, _ *waiter.Future) { s.Bound(0) },
+		"close":   func(s *Share, _ *waiter.Future) { s.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &newSemaphore(1).Share
+			s.Bound(2)
+			require.True(t, s.Try(1))
+			s.Resize(2)
+			var f [2]waiter.Future
+			var r [2]Request
+			woken := 0
+			for i := range f {
+				n := int64(2 - i) // the second one waits behind the first, though it would fit
+				r[i].Of(s)
+				waiter.Bind(&f[i], &r[i], n)
+				require.False(t, f[i].Poll(waiter.WakerFunc(func() {
+					woken++
+					s.Held()
+					f[i].Release()
+				})))
+			}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				end(s, &f[0])
+			}()
+			locktest.Receive(t, ended)
+			require.Positive(t, woken)
+			require.Zero(t, s.Waiting())
+		})
+	}
+}
+
 // What is given comes and goes: a request may be for more than there is.
 func TestRequestsWaitForGrowth(t *testing.T) {
 	s := new(Share)
