@@ -56,7 +56,9 @@ func BenchmarkShare(b *testing.B) {
 	}
 	b.Run("sections of 1 µs", func(b *testing.B) { // and 1 µs between, by two goroutines
 		work := func() {
-			for begin := time.Now(); time.Since(begin) < time.Microsecond; {
+			begin := time.Now()
+			for elapsed := time.Duration(0); elapsed < time.Microsecond; {
+				elapsed = time.Since(begin)
 			}
 		}
 		s.Resize(1)

@@ -73,6 +73,7 @@ func (c *counter) end() {
 	c.Run.Wait()
 	held, free, given := c.Held(), c.Available(), c.Given()
 	c.Assert(held == 0 && free == given, "%d are held, %d free, %d given", held, free, given)
+	c.Assert(!c.IsObserved(), "O is set, or was set again")
 	oldest, all := c.Demand(1)
 	c.Assert(c.Waiting() == 0 && oldest == 0 && all == 0, "%d wait at the end, for %d", c.Waiting(), all)
 }
