@@ -122,6 +122,26 @@ func TestTheDriverIsToldOfReleasesThatItWants(t *testing.T) {
 	require.True(t, bell.isRung())
 }
 
+// When the driver is called there is something new to see: who has begun to wait is in line, and
+// who gives up is not. A request that need not wait is no news.
+func TestTheDriverIsToldOfWhatHasHappened(t *testing.T) {
+	s, _, _ := newShare(1)
+	var seen []int
+	s.bell = new(Bell)
+	s.bell.Init(func() { seen = append(seen, s.Waiting()) })
+	s.attention.Store(onWait)
+	require.NoError(t, s.Wait(waiter.Limit{}, 1))
+	require.Empty(t, seen)
+	var f waiter.Future
+	var r Request
+	r.Of(s)
+	waiter.Bind(&f, &r, 1)
+	require.False(t, f.Poll(nil))
+	s.bell.Clear()
+	f.Release()
+	require.Equal(t, []int{1, 0}, seen)
+}
+
 // What is released without a handle is counted apart, so that it is nobody's with a handle.
 func TestLoosePermits(t *testing.T) {
 	s, _, _ := newShare(3)
