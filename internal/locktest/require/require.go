@@ -8,6 +8,8 @@
 // A function reports whether its assertion holds. If not, the test fails and stops: a caller sees
 // false only with [GoOn]. The last arguments describe the value: a format and its arguments, or one
 // value of any type.
+//
+// Only an assertion that fails calls Helper: that walks the stack, and stress tests make millions.
 package require
 
 import (
@@ -55,26 +57,38 @@ func unequal(t T, want, got any, about []any) bool {
 
 // True asserts that a condition holds.
 func True(t T, got bool, about ...any) bool {
+	if got {
+		return true
+	}
 	t.Helper()
-	return got || Fail(t, "want: true\ngot:  false", about...)
+	return Fail(t, "want: true\ngot:  false", about...)
 }
 
 // False asserts that a condition does not hold.
 func False(t T, got bool, about ...any) bool {
+	if !got {
+		return true
+	}
 	t.Helper()
-	return !got || Fail(t, "want: false\ngot:  true", about...)
+	return Fail(t, "want: false\ngot:  true", about...)
 }
 
 // Equal asserts that both have the same type and are deeply equal.
 func Equal(t T, want, got any, about ...any) bool {
+	if reflect.DeepEqual(want, got) {
+		return true
+	}
 	t.Helper()
-	return reflect.DeepEqual(want, got) || unequal(t, want, got, about)
+	return unequal(t, want, got, about)
 }
 
 // EqualValues asserts that both are equal, or each is what the other becomes in its own type.
 func EqualValues(t T, want, got any, about ...any) bool {
+	if reflect.DeepEqual(want, got) || becomes(want, got) && becomes(got, want) {
+		return true
+	}
 	t.Helper()
-	return reflect.DeepEqual(want, got) || becomes(want, got) && becomes(got, want) || unequal(t, want, got, about)
+	return unequal(t, want, got, about)
 }
 
 // becomes reports whether a is b in b's type.
@@ -85,21 +99,29 @@ func becomes(a, b any) bool {
 
 // Same asserts that both are one pointer.
 func Same(t T, want, got any, about ...any) bool {
+	if reflect.ValueOf(want).Kind() == reflect.Pointer && want == got {
+		return true
+	}
 	t.Helper()
-	return reflect.ValueOf(want).Kind() == reflect.Pointer && want == got ||
-		Fail(t, fmt.Sprintf("want: %p (%[1]T)\ngot:  %p (%[2]T)", want, got), about...)
+	return Fail(t, fmt.Sprintf("want: %p (%[1]T)\ngot:  %p (%[2]T)", want, got), about...)
 }
 
 // Zero asserts that a value is the zero value of its type, or no value.
 func Zero(t T, got any, about ...any) bool {
+	if isZero(got) {
+		return true
+	}
 	t.Helper()
-	return isZero(got) || Fail(t, fmt.Sprintf("want: zero\ngot:  %+v (%[1]T)", got), about...)
+	return Fail(t, fmt.Sprintf("want: zero\ngot:  %+v (%[1]T)", got), about...)
 }
 
 // NotZero asserts that a value is not the zero value of its type.
 func NotZero(t T, got any, about ...any) bool {
+	if !isZero(got) {
+		return true
+	}
 	t.Helper()
-	return !isZero(got) || Fail(t, fmt.Sprintf("want: not zero\ngot:  %+v (%[1]T)", got), about...)
+	return Fail(t, fmt.Sprintf("want: not zero\ngot:  %+v (%[1]T)", got), about...)
 }
 
 func isZero(x any) bool {
@@ -108,7 +130,6 @@ func isZero(x any) bool {
 
 // Nil asserts that a value is nil, of whatever type.
 func Nil(t T, got any, about ...any) bool {
-	t.Helper()
 	switch v := reflect.ValueOf(got); v.Kind() {
 	case reflect.Invalid:
 		return true
@@ -118,12 +139,12 @@ func Nil(t T, got any, about ...any) bool {
 		}
 	default:
 	}
+	t.Helper()
 	return Fail(t, fmt.Sprintf("want: nil\ngot:  %+v (%[1]T)", got), about...)
 }
 
 // Empty asserts that a value is the zero value of its type, or has no elements.
 func Empty(t T, got any, about ...any) bool {
-	t.Helper()
 	switch v := reflect.ValueOf(got); v.Kind() {
 	case reflect.Chan, reflect.Map, reflect.Slice:
 		if v.Len() == 0 {
@@ -134,12 +155,12 @@ func Empty(t T, got any, about ...any) bool {
 			return true
 		}
 	}
+	t.Helper()
 	return Fail(t, fmt.Sprintf("want: nothing\ngot:  %+v (%[1]T)", got), about...)
 }
 
 // Len asserts that a value has want elements.
 func Len(t T, got any, want int, about ...any) bool {
-	t.Helper()
 	switch v := reflect.ValueOf(got); v.Kind() {
 	case reflect.Array, reflect.Chan, reflect.Map, reflect.Slice, reflect.String:
 		if v.Len() == want {
@@ -147,14 +168,17 @@ func Len(t T, got any, want int, about ...any) bool {
 		}
 	default:
 	}
+	t.Helper()
 	return Fail(t, fmt.Sprintf("want: %d elements\ngot:  %+v (%[2]T)", want, got), about...)
 }
 
 // Contains asserts that a string has a part, a map a key, or a slice an element.
 func Contains(t T, got, want any, about ...any) bool {
+	if has(reflect.ValueOf(got), want) {
+		return true
+	}
 	t.Helper()
-	return has(reflect.ValueOf(got), want) ||
-		Fail(t, fmt.Sprintf("want: something with %+v (%[1]T)\ngot:  %v", want, got), about...)
+	return Fail(t, fmt.Sprintf("want: something with %+v (%[1]T)\ngot:  %v", want, got), about...)
 }
 
 func has(all reflect.Value, want any) bool {
@@ -181,40 +205,56 @@ func has(all reflect.Value, want any) bool {
 
 // Less asserts that a < b.
 func Less[V cmp.Ordered](t T, a, b V, about ...any) bool {
+	if a < b {
+		return true
+	}
 	t.Helper()
-	return a < b || Fail(t, fmt.Sprintf("want: less than %v\ngot:  %v", b, a), about...)
+	return Fail(t, fmt.Sprintf("want: less than %v\ngot:  %v", b, a), about...)
 }
 
 // LessOrEqual asserts that a <= b.
 func LessOrEqual[V cmp.Ordered](t T, a, b V, about ...any) bool {
+	if a <= b {
+		return true
+	}
 	t.Helper()
-	return a <= b || Fail(t, fmt.Sprintf("want: at most %v\ngot:  %v", b, a), about...)
+	return Fail(t, fmt.Sprintf("want: at most %v\ngot:  %v", b, a), about...)
 }
 
 // Greater asserts that a > b.
 func Greater[V cmp.Ordered](t T, a, b V, about ...any) bool {
+	if a > b {
+		return true
+	}
 	t.Helper()
-	return a > b || Fail(t, fmt.Sprintf("want: more than %v\ngot:  %v", b, a), about...)
+	return Fail(t, fmt.Sprintf("want: more than %v\ngot:  %v", b, a), about...)
 }
 
 // GreaterOrEqual asserts that a >= b.
 func GreaterOrEqual[V cmp.Ordered](t T, a, b V, about ...any) bool {
+	if a >= b {
+		return true
+	}
 	t.Helper()
-	return a >= b || Fail(t, fmt.Sprintf("want: at least %v\ngot:  %v", b, a), about...)
+	return Fail(t, fmt.Sprintf("want: at least %v\ngot:  %v", b, a), about...)
 }
 
 // InDelta asserts that two numbers differ by at most delta.
 func InDelta(t T, want, got any, delta float64, about ...any) bool {
+	if math.Abs(float(want)-float(got)) <= delta {
+		return true
+	}
 	t.Helper()
-	return math.Abs(float(want)-float(got)) <= delta ||
-		Fail(t, fmt.Sprintf("want: %v ± %v\ngot:  %v", want, delta, got), about...)
+	return Fail(t, fmt.Sprintf("want: %v ± %v\ngot:  %v", want, delta, got), about...)
 }
 
 // InEpsilon asserts that two numbers differ by at most epsilon times the first, which is not 0.
 func InEpsilon(t T, want, got any, epsilon float64, about ...any) bool {
+	if math.Abs(float(want)-float(got))/math.Abs(float(want)) <= epsilon {
+		return true
+	}
 	t.Helper()
-	return math.Abs(float(want)-float(got))/math.Abs(float(want)) <= epsilon ||
-		Fail(t, fmt.Sprintf("want: %v, or a share of %v more or less\ngot:  %v", want, epsilon, got), about...)
+	return Fail(t, fmt.Sprintf("want: %v, or a share of %v more or less\ngot:  %v", want, epsilon, got), about...)
 }
 
 // float returns a number, or NaN, which is near nothing.
@@ -228,27 +268,39 @@ func float(x any) float64 {
 
 // NoError asserts that err is nil.
 func NoError(t T, err error, about ...any) bool {
+	if err == nil {
+		return true
+	}
 	t.Helper()
-	return err == nil || Fail(t, fmt.Sprintf("want: no error\ngot:  %+v", err), about...)
+	return Fail(t, fmt.Sprintf("want: no error\ngot:  %+v", err), about...)
 }
 
 // ErrorIs asserts that err is want or wraps it.
 func ErrorIs(t T, err, want error, about ...any) bool {
+	if errors.Is(err, want) {
+		return true
+	}
 	t.Helper()
-	return errors.Is(err, want) || Fail(t, fmt.Sprintf("want: the error %v\ngot:  %v", want, err), about...)
+	return Fail(t, fmt.Sprintf("want: the error %v\ngot:  %v", want, err), about...)
 }
 
 // Panics asserts that a call panics.
 func Panics(t T, call func(), about ...any) bool {
+	if PanicOf(call) != nil {
+		return true
+	}
 	t.Helper()
-	return PanicOf(call) != nil || Fail(t, "want: a panic\ngot:  none", about...)
+	return Fail(t, "want: a panic\ngot:  none", about...)
 }
 
 // PanicsWithValue asserts that a call panics with a value.
 func PanicsWithValue(t T, want any, call func(), about ...any) bool {
-	t.Helper()
 	got := PanicOf(call)
-	return got != nil && got == want || Fail(t, fmt.Sprintf("want: a panic with %+v\ngot:  %+v", want, got), about...)
+	if got != nil && got == want {
+		return true
+	}
+	t.Helper()
+	return Fail(t, fmt.Sprintf("want: a panic with %+v\ngot:  %+v", want, got), about...)
 }
 
 // PanicOf returns the value with which a call panics, nil if it does not. testify has no such

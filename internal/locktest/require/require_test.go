@@ -15,9 +15,10 @@ import (
 type witness struct {
 	said    string
 	stopped bool
+	helpers int
 }
 
-func (*witness) Helper()                             {}
+func (w *witness) Helper()                           { w.helpers++ }
 func (w *witness) Errorf(format string, args ...any) { w.said += fmt.Sprintf(format, args...) }
 func (w *witness) FailNow()                          { w.stopped = true }
 
@@ -252,8 +253,12 @@ func TestEachAssertionFailsWhenItShould(t *testing.T) {
 			if !p.holds(&w) || w.said != "" || w.stopped {
 				t.Errorf("it fails: %s", w.said)
 			}
-			if p.fails(&w) || !w.stopped || w.said != p.says {
-				t.Errorf("want: a failure that says\n%s\ngot (stopped: %t):\n%s", p.says, w.stopped, w.said)
+			if w.helpers > 0 {
+				t.Error("an assertion that holds looks for its caller: a stress makes millions")
+			}
+			if p.fails(&w) || !w.stopped || w.said != p.says || w.helpers < 2 {
+				t.Errorf("want: a failure of the caller that says\n%s\ngot (stopped: %t, %d helpers):\n%s",
+					p.says, w.stopped, w.helpers, w.said)
 			}
 			w = witness{}
 			if p.fails(require.GoOn(&w)) || w.stopped || w.said != p.says {
