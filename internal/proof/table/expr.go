@@ -1,6 +1,9 @@
 // Package table has algorithms as tables of atomic steps. A solver proves of a table what holds for
 // any number of threads; tests follow the code step by step beside it. Read table.go first, then
 // engine.go.
+//
+// What the tables call thousands of times is not inlined: the package would take twice as long to
+// compile, and it is compiled for each way of building.
 package table
 
 import (
@@ -77,6 +80,8 @@ type Expr struct {
 }
 
 // Num is a constant.
+//
+//go:noinline
 func Num(n int64) *Expr { return &Expr{op: opConst, sort: Int, n: n} }
 
 // Is is a constant of sort Bool.
@@ -92,6 +97,8 @@ func Is(b bool) *Expr {
 var True = Is(true)
 
 // V is the value of a variable.
+//
+//go:noinline
 func (v *Var) V() *Expr {
 	if v.Array {
 		panic(v.Name + " is an array")
@@ -103,6 +110,8 @@ func (v *Var) V() *Expr {
 }
 
 // At is the value of an array at node x.
+//
+//go:noinline
 func (v *Var) At(x *Expr) *Expr {
 	if !v.Array || x.sort != Node {
 		panic(v.Name + " is no array, or its index is no node")
@@ -111,18 +120,26 @@ func (v *Var) At(x *Expr) *Expr {
 }
 
 // Not holds if a does not.
+//
+//go:noinline
 func Not(a *Expr) *Expr { return node(opNot, Bool, a) }
 
 // And holds if all do.
+//
+//go:noinline
 func And(a ...*Expr) *Expr { return node(opAnd, Bool, a...) }
 
 // Or holds if one does.
+//
+//go:noinline
 func Or(a ...*Expr) *Expr { return node(opOr, Bool, a...) }
 
 // Implies holds unless a does and b does not.
 func Implies(a, b *Expr) *Expr { return node(opImplies, Bool, a, b) }
 
 // Eq holds if a and b are the same.
+//
+//go:noinline
 func Eq(a, b *Expr) *Expr {
 	if a.sort != b.sort {
 		panic("comparison of different sorts")
@@ -163,6 +180,7 @@ var bound atomic.Int64
 // speaks.
 const outermost = 0
 
+//go:noinline
 func quantify(o op, f func(x *Expr) *Expr) *Expr {
 	x := &Expr{op: opBound, sort: Node, n: bound.Add(1)}
 	return &Expr{op: o, sort: Bool, n: x.n, args: []*Expr{f(x)}}
@@ -206,6 +224,8 @@ type Update struct {
 }
 
 // Set is the update of v to e.
+//
+//go:noinline
 func (v *Var) Set(e *Expr) Update {
 	if v.Array || v.Sort != e.sort {
 		panic("no such update of " + v.Name)
@@ -214,6 +234,8 @@ func (v *Var) Set(e *Expr) Update {
 }
 
 // SetAt is the update of v to e at node x.
+//
+//go:noinline
 func (v *Var) SetAt(x, e *Expr) Update {
 	if !v.Array || v.Sort != e.sort || x.sort != Node {
 		panic("no such update of " + v.Name)

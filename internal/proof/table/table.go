@@ -84,6 +84,7 @@ type Defect struct {
 	may   func(*Step) bool // the steps of the run: without what is not needed it gets further
 }
 
+//go:noinline
 func (t *Table) add(v *Var) *Var {
 	if v.Array {
 		v.slot = t.arrays
@@ -122,6 +123,8 @@ func (t *Table) without(vars ...*Var) {
 }
 
 // Step returns the step of that name.
+//
+//go:noinline
 func (t *Table) Step(name string) *Step {
 	for _, s := range t.Steps {
 		if s.Name == name {
