@@ -78,20 +78,20 @@ func TestModuleIsObservedByItsEnvironment(t *testing.T) {
 	_, problems, err = run("-mod=mod", "go", "build", "-o", os.DevNull, command) // completes go.mod
 	require.NoError(t, err, problems)
 
-	out, _, err := run("", "go", "test", "./...")
+	out, _, err := run("", "go", "test", "-vet=off", "./...")
 	require.NoError(t, err, out)
 
 	flag, problems, err := run("", "go", "tool", "farad-observe")
 	require.NoError(t, err, problems)
 	require.Contains(t, problems, "its TestMain does more than run the tests: "+filepath.Join(folder, "till", "till_test.go"))
-	out, problems, err = run(strings.TrimSpace(flag), "go", "test", "./...")
+	out, problems, err = run(strings.TrimSpace(flag), "go", "test", "-vet=off", "./...")
 	require.Error(t, err)
 	require.Contains(t, out, "shop.go:9: lock order inversion", problems)
 	require.Contains(t, out, "ok  \texample.org/shop/till")
 
 	flag, problems, err = run("", "go", "tool", "farad-observe", "-imports=false")
 	require.NoError(t, err, problems)
-	out, problems, err = run(strings.TrimSpace(flag), "go", "test", "./...")
+	out, problems, err = run(strings.TrimSpace(flag), "go", "test", "-vet=off", "./...")
 	require.NoError(t, err, out+problems)
 
 	_, problems, err = run("", "go", "tool", "farad-observe", "./...")
