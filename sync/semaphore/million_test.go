@@ -21,7 +21,7 @@ func TestAMillionWaiters(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	n := 1_000_000
 	if !locktest.Stress() {
-		n = 20_000
+		n = 5_000
 	}
 	for name, opts := range map[string][]semaphore.Option{
 		"plain":      nil,

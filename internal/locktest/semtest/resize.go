@@ -92,7 +92,7 @@ func resizeDownAndUpAdmitsNoMore(t *testing.T, k Kind) {
 // Legal releases never panic, whatever Resize does meanwhile, and afterwards everything is there.
 func resizeAgainstEverything(t *testing.T, k Kind) {
 	rounds := 20000
-	if testing.Short() {
+	if !locktest.Stress() {
 		rounds = 2000
 	}
 	locktest.AtEveryProcs(t, func(t *testing.T) {
