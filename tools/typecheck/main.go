@@ -18,7 +18,9 @@ import (
 	"go/token"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/packages"
 
@@ -46,9 +48,9 @@ func run(ctx context.Context, root string, platforms []string, out io.Writer) (b
 	if len(platforms) == 0 {
 		return false, errors.New("no platform")
 	}
-	right := true
+	right, seen := true, &files{set: token.NewFileSet()}
 	for _, platform := range platforms {
-		n, faults, err := check(ctx, root, platform)
+		n, faults, err := check(ctx, root, platform, seen)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", platform, err)
 		}
@@ -61,41 +63,52 @@ func run(ctx context.Context, root string, platforms []string, out io.Writer) (b
 	return right, nil
 }
 
+// files are those of which no bodies are checked. Most are the same for all platforms.
+type files struct {
+	set    *token.FileSet
+	parsed sync.Map // from names to *ast.File
+}
+
 // check returns the number of packages, tests included, and what is wrong with them.
-func check(ctx context.Context, root, platform string) (n int, faults []error, err error) {
+func check(ctx context.Context, root, platform string, seen *files) (n int, faults []error, err error) {
 	system, processor, ok := strings.Cut(platform, "/")
 	if !ok {
 		return 0, nil, errors.New("not GOOS/GOARCH")
 	}
-	own := map[string]bool{} // files of the module
-	config := packages.Config{
-		Context: ctx,
-		Dir:     root,
-		Env:     append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0"),
-		Tests:   true,
-		Mode:    packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles,
-	}
-	listed, err := packages.Load(&config, "./...")
+	root, err = filepath.Abs(root)
 	if err != nil {
 		return 0, nil, err
 	}
-	for _, p := range listed {
-		for _, name := range p.CompiledGoFiles {
-			own[name] = true
-		}
+	own := root + string(filepath.Separator)
+	config := packages.Config{
+		Context: ctx,
+		Fset:    seen.set,
+		Dir:     root,
+		Env:     append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0"),
+		Tests:   true,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+			packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo |
+			packages.NeedTypesSizes | packages.NeedModule,
 	}
-	config.Mode |= packages.NeedImports | packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax |
-		packages.NeedTypesInfo | packages.NeedTypesSizes | packages.NeedModule
 	config.ParseFile = func(fset *token.FileSet, name string, text []byte) (*ast.File, error) {
+		// What the go command writes, the main packages of tests, it keeps under other names.
+		if strings.HasPrefix(name, own) || !strings.HasSuffix(name, ".go") {
+			return parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
+		}
+		if file, ok := seen.parsed.Load(name); ok {
+			return file.(*ast.File), nil
+		}
 		file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
-		if file != nil && !own[name] {
-			for _, d := range file.Decls {
-				if f, ok := d.(*ast.FuncDecl); ok {
-					f.Body = nil
-				}
+		if err != nil {
+			return file, err
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				f.Body = nil
 			}
 		}
-		return file, err
+		seen.parsed.Store(name, file)
+		return file, nil
 	}
 	checked, err := packages.Load(&config, "./...")
 	if err != nil {

@@ -20,6 +20,7 @@ func TestFaultsOfAPlatformAreFound(t *testing.T) {
 		"m_test.go":         "package m\n\nconst large int = bits\n",
 		"bits_amd64.go":     "package m\n\nconst bits = 1 << 40\n",
 		"bits_386.go":       "package m\n\nconst bits = 1 << 40\n",
+		"body_js.go":        "package m\n\nfunc _() { _ = 1 + name() }\n\nfunc name() string { return \"\" }\n",
 		"asm_amd64_test.go": "package m\n\nfunc implementedElsewhere()\n",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
@@ -29,6 +30,7 @@ func TestFaultsOfAPlatformAreFound(t *testing.T) {
 		"linux/386":     "m_test.go:3:19: cannot use bits",
 		"windows/amd64": "name_windows.go:3:29: cannot use 1",
 		"darwin/amd64":  "undefined: name",
+		"js/wasm":       "body_js.go:3:16: invalid operation",
 	} {
 		var out bytes.Buffer
 		ok, err := run(t.Context(), root, []string{platform}, &out)
