@@ -8,7 +8,7 @@ import (
 // A TaskInfo describes a task for [Executor.Dump].
 type TaskInfo struct {
 	Name      string // set by GoNamed or SetName, or the task's type
-	Waiting   bool   // neither queued nor being polled
+	Waiting   bool   // neither queued nor being polled, nor looked at by another Dump at this moment
 	WaitsFor  string // the future that it polled last, if it waits
 	Cancelled bool   // asked to end
 }
@@ -69,15 +69,16 @@ func (s *shard) look(n int, each func(*Task), waits func(int, *Task)) (more int)
 			continue
 		}
 		waits(i, t.Task)
-		if !t.state.CompareAndSwap(taskAlive|1, taskAlive) {
+		woken := !t.state.CompareAndSwap(taskAlive|1, taskAlive)
+		if t.row != nil {
+			t.row.looks.Add(-1)
+		}
+		if woken {
 			t.state.Store(taskAlive | 1)
 			if r := t.Task.row.Load(); r != nil {
 				r.noteWake(true)
 			}
 			t.ex.workers[t.home.Load()].enqueue(t.Task)
-		}
-		if t.row != nil {
-			t.row.looks.Add(-1)
 		}
 	}
 	return more

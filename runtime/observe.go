@@ -270,10 +270,12 @@ func (t *Task) read() agents.Task {
 	x.Since = r.since.Load()
 	woken := r.woken.Load()
 	switch s := t.state.Load(); {
-	case s == taskAlive, s == taskAlive|1 && r.looks.Load() > 0:
+	case s == taskAlive:
 		x.State = "waiting"
 	case r.running.Load():
 		x.State = "running"
+	case s == taskAlive|1 && r.looks.Load() > 0:
+		x.State = "waiting"
 	case woken != 0:
 		x.State, x.Since = "queued", woken
 	case x.Since != 0:

@@ -98,13 +98,14 @@ func TestTwoLooksAtATaskAgree(t *testing.T) {
 	ex := solo(t)
 	watch(t, ex)
 	s := held(t, 1)
-	var inner observe.Task
-	f := &lookedAt{request(s, 1), func() { inner = rows(t)["waits"] }}
+	var inner atomic.Value // the monitor looks, too
+	f := &lookedAt{request(s, 1), func() { inner.Store(rows(t)["waits"]) }}
 	h := rt.GoNamed(ex, "waits", func(cx *rt.Context) (int, error) { return 0, rt.Await(cx, f) })
 	awaitQuiet(t, ex, 1)
 	require.Equal(t, "looked at", rowOf(t, "waits").WaitsFor)
-	require.Equal(t, "waiting", inner.State)
-	require.Empty(t, inner.WaitsFor, "only the look that has taken the task knows")
+	row := inner.Load().(observe.Task)
+	require.Equal(t, "waiting", row.State)
+	require.Empty(t, row.WaitsFor, "only the look that has taken the task knows")
 	s.Release(1)
 	_, err := wait(t, h)
 	require.NoError(t, err)
@@ -456,7 +457,7 @@ func TestWhatASelectWaitsForIsCounted(t *testing.T) {
 	} {
 		h := rt.GoNamed(ex, name, func(cx *rt.Context) (int, error) { return 0, f(cx) })
 		awaitQuiet(t, ex, 1)
-		require.Equal(t, int(name[0]-'0'), rows(t)[name].Locks, name)
+		require.Equal(t, int(name[0]-'0'), rowOf(t, name).Locks, name)
 		h.Abort()
 		_, _ = wait(t, h)
 	}

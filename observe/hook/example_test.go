@@ -92,25 +92,40 @@ func (p *pool) GiveBack(n int64) bool {
 
 // Acquire takes n permits.
 func (p *pool) Acquire(ctx context.Context, n int64) error {
-	wait := func(l waiter.Limit) error { return waiter.Wait(l, p, n) }
-	if r, ok := pools.Join(p); ok {
-		return r.Await(hook.Request{N: n}, waiter.UntilDone(ctx), wait)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q, wait := hook.Request{N: n}, func(l waiter.Limit) error { return waiter.Wait(l, p, n) }
+	r, observed := pools.Join(p)
+	switch ok := p.try(n); {
+	case ok && observed:
+		r.Tried(q, true)
+		return nil
+	case ok:
+		return nil
+	case observed:
+		return r.Await(q, waiter.UntilDone(ctx), wait)
 	}
 	return wait(waiter.UntilDone(ctx))
 }
 
 // TryAcquire takes n permits if they are free.
 func (p *pool) TryAcquire(n int64) bool {
-	p.mu.Lock()
-	ok := len(p.line) == 0 && n <= p.free
-	if ok {
-		p.free -= n
-	}
-	p.mu.Unlock()
+	ok := p.try(n)
 	if r, observed := pools.Of(p); observed {
 		r.Tried(hook.Request{N: n}, ok)
 	}
 	return ok
+}
+
+func (p *pool) try(n int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.line) > 0 || n > p.free {
+		return false
+	}
+	p.free -= n
+	return true
 }
 
 // Release gives back n permits.

@@ -11,8 +11,10 @@
 //     has left the queue;
 //   - [Record.Released] before permits are given back.
 //
-// In this order what is recorded as held is held. [Kind.Bind] does the same for futures. In a
-// program without package observe nothing is observed, and a hook costs one load.
+// In this order what is recorded as held is held. [Kind.Bind] does the same for futures.
+//
+// A hook calls functions of the lock's [Type]. So it is called without the lock's inner mutexes. In
+// a program without package observe nothing is observed, and Join costs IsObserved and one load.
 //
 // A hook allocates nothing in the steady state. This package is experimental.
 package hook
@@ -24,8 +26,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Type says what package observe has to know of the locks of type *T. Its functions are called
-// by any goroutine at any time. They must not wait for the lock.
+// A Type says what package observe has to know of the locks of type *T. Any goroutine calls its
+// functions, at any time. They must not wait for the lock, and call nothing of package observe.
 type Type[T any] struct {
 	Name  string // such as "fleet.Semaphore"
 	Owned bool   // who acquires also releases: a lock that is released by another was handed on
@@ -35,8 +37,9 @@ type Type[T any] struct {
 	Numbers    func(lock *T) Numbers
 
 	// These may be nil. Inside returns the lock that x, which is no *T, has inside, and reports
-	// false if there is none. NameOf returns the name of a lock that Watch gave none. Fleet returns
-	// what is known of the processes that share a lock.
+	// false if there is none. So one *T may have several types, which differ by what it is in.
+	// NameOf returns the name of a lock that Watch gave none. Fleet returns what is known of the
+	// processes that share a lock, made anew each time.
 	Inside func(x any) (lock *T, ok bool)
 	NameOf func(lock *T) string
 	Fleet  func(lock *T) *Fleet
@@ -69,7 +72,8 @@ func Register[T any](t Type[T]) Kind[T] {
 	return Kind[T]{kind, t.IsObserved}
 }
 
-// Of returns the record of a lock, and reports false if the lock is not observed.
+// Of returns the record of a lock, and reports false if the lock is not observed. Tries call it,
+// and releases.
 func (k Kind[T]) Of(lock *T) (r Record, ok bool) {
 	if !k.isObserved(lock) {
 		return r, false
@@ -88,7 +92,8 @@ func (k Kind[T]) Join(lock *T) (r Record, ok bool) {
 }
 
 // Bind makes f the request q by way of r, as [waiter.Bind] does, and has the record of a lock
-// follow it. The first Bind of a future by this function allocates.
+// follow it. The first Bind of a future by this function allocates, and each that follows a Bind of
+// another one.
 func (k Kind[T]) Bind(f *waiter.Future, lock *T, q Request, r waiter.Request) {
 	inner := (*waiting.Future)(f)
 	b := waiting.Reuse[bound[T]](inner)

@@ -134,14 +134,17 @@ func (p *permits) serveLocked(done *ended) {
 // deliver passes requests their outcomes. What was granted to those that were given up it takes
 // back, and grants to others.
 func (p *permits) deliver(done *ended) {
+	misused := false
 	for n := done.deliver(); n > 0; n = done.deliver() { // Each turn uses up a request.
 		p.mu.Lock()
-		ok := p.give(n, 0)
+		for !p.give(n, 0) { // somebody has released a part of it, and held nothing
+			misused, n = true, p.heldIn(p.word.Load())
+		}
 		p.serveLocked(done)
 		p.mu.Unlock()
-		if !ok {
-			panic("fleet: more was released than was held, beside a request that was given up")
-		}
+	}
+	if misused {
+		panic("fleet: more was released than was held, beside a request that was given up")
 	}
 }
 

@@ -407,3 +407,29 @@ func TestModelTryOvertakesNobody(t *testing.T) {
 		f.Release()
 	})
 }
+
+// The same beside two futures that are given up at a time. What is still held of their grants goes
+// back, so the share forgets nothing that the agent has to return.
+func TestModelMisuseBesideTwoFutures(t *testing.T) {
+	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
+		c := newCounter(x, 0, 2)
+		var refused xsync.Int64
+		try := func(f func()) func() {
+			return func() {
+				if interleave.Panics(f) != nil {
+					refused.Add(1)
+				}
+			}
+		}
+		x.Go("driver", try(func() { c.resize(2) }))
+		x.Go("misuse", func() {
+			if !c.Release(1) {
+				refused.Add(1)
+			}
+		})
+		x.Go("future", try(func() { c.giveUp(1) }))
+		x.Go("future", try(func() { c.giveUp(1) }))
+		x.Wait()
+		c.Assert(refused.Load() == 1 && c.Held() == 0, "%d were refused, %d are held", refused.Load(), c.Held())
+	})
+}

@@ -389,3 +389,50 @@ func TestRequestsWaitForGrowth(t *testing.T) {
 	require.NoError(t, f[1].Take())
 	require.True(t, s.Release(1))
 }
+
+// A release that serves goroutines hands the processor over, whoever else it serves. A busy machine
+// may interrupt the goroutine that runs at once, but not each time.
+func TestOneReleaseHandsOverBesideAFuture(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, first := range []string{"goroutine", "future"} {
+		ran := 0
+		for range 20 {
+			if releaseRunsTheGoroutine(t, first == "future") {
+				ran++
+			}
+		}
+		require.Positive(t, ran, "the %s is first", first)
+	}
+}
+
+// releaseRunsTheGoroutine reports whether a goroutine, which waits before or behind a future, has
+// its permit and has run when the release of both returns.
+func releaseRunsTheGoroutine(t *testing.T, behind bool) bool {
+	s := newSemaphore(2)
+	require.True(t, s.Try(2))
+	var ran atomic.Bool
+	var f waiter.Future
+	var r Request
+	r.Of(&s.Share)
+	waiter.Bind(&f, &r, 1)
+	if behind {
+		f.Poll(nil)
+	}
+	before, done := s.Waiting(), make(chan error)
+	go func() {
+		err := s.Wait(waiter.Limit{}, 1)
+		ran.Store(true)
+		done <- err
+	}()
+	for s.Waiting() == before {
+		runtime.Gosched()
+	}
+	f.Poll(nil)
+	require.True(t, s.Share.Release(2))
+	at := ran.Load()
+	require.NoError(t, <-done)
+	require.NoError(t, f.Err())
+	f.Release()
+	require.True(t, s.Share.Release(1))
+	return at
+}

@@ -13,6 +13,7 @@ type Request struct {
 	outcome    waiter.Outcome // set by ended.add
 	next, prev *Request       // guarded by the share's mu; next belongs to an ended after that
 	waits      bool           // in a line; guarded by the same mu
+	sleeps     bool           // of a goroutine
 }
 
 // Of makes r a request to s.
@@ -72,7 +73,12 @@ func (q *queue) remove(r *Request) {
 }
 
 // An ended is a list of requests that have left a line, and of their outcomes.
-type ended struct{ head, tail *Request }
+type ended struct {
+	head, tail *Request
+
+	last  *waiter.Waiter // of a goroutine that has been granted lastN permits, and does not know it yet
+	lastN int64
+}
 
 func (e *ended) add(r *Request, o waiter.Outcome) {
 	r.outcome = o
@@ -85,21 +91,25 @@ func (e *ended) add(r *Request, o waiter.Outcome) {
 }
 
 // deliver passes all requests their outcomes, and empties e. It returns how many permits were
-// granted to those that had been given up. To the last one the processor is handed over with the
-// permits, so that they do not lie idle until the caller blocks, and no convoy forms.
+// granted to those that had been given up: the caller grants them to others, and calls again.
+//
+// The last goroutine with a grant comes at the very end: it gets the processor with its permits.
+// Otherwise they would lie idle until the caller blocks, and a convoy would form.
 func (e *ended) deliver() (refused int64) {
 	for r := e.head; r != nil; r = e.head {
 		w, n, o := r.w, r.n, r.outcome
 		e.head, r.next = r.next, nil // before r is its owner's again
-		switch {
-		case o != waiter.Granted:
-			w.Deliver(o)
-		case e.head == nil && refused == 0:
-			if !w.HandOff() {
-				refused = n
-			}
-		case !w.Deliver(o):
+		if o == waiter.Granted && r.sleeps {
+			w, n, e.last, e.lastN = e.last, e.lastN, w, n
+		}
+		if w != nil && !w.Deliver(o) && o == waiter.Granted {
 			refused += n
+		}
+	}
+	if w := e.last; w != nil && refused == 0 {
+		e.last = nil
+		if !w.HandOff() {
+			refused = e.lastN
 		}
 	}
 	return refused

@@ -89,6 +89,7 @@ var requests = pool{New: func() any { return new(Request) }}
 func (s *Share) Wait(l waiter.Limit, n int64) error {
 	r := requests.Get().(*Request)
 	r.Of(s)
+	r.sleeps = true
 	err := waiter.Wait(l, r, n) // If the context of l, of a foreign type, panics, r goes with it.
 	*r = Request{}
 	requests.Put(r)
