@@ -88,10 +88,8 @@ var requests = pool{New: func() any { return new(Request) }}
 // Close, the error is [waiter.ErrClosed].
 func (s *Share) Wait(l waiter.Limit, n int64) error {
 	r := requests.Get().(*Request)
-	r.Of(s)
-	r.sleeps = true
+	*r = Request{share: s, sleeps: true}
 	err := waiter.Wait(l, r, n) // If the context of l, of a foreign type, panics, r goes with it.
-	*r = Request{}
 	requests.Put(r)
 	if err == nil && !s.stillValid(n) {
 		return waiter.ErrClosed
