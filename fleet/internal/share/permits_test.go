@@ -236,7 +236,7 @@ func TestPermitsAreConserved(t *testing.T) {
 				for range locktest.Scaled(16000) {
 					n := 1 + rng.Int64N(most)
 					got := false
-					if rng.IntN(64) == 0 {
+					if rng.IntN(8) == 0 {
 						s.Bound(most) // as requests do that seem too large
 					}
 					switch rng.IntN(6) {
