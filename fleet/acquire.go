@@ -57,9 +57,22 @@ func (d *driver) acquire(ctx context.Context, n int64) (*tenancy, error) {
 		return nil, err
 	}
 	if t := d.try(n); t != nil {
-		return t, nil
+		return unlessDone(ctx, t, n)
 	}
 	return d.acquireSlow(ctx, time.Time{}, waiter.UntilDone(ctx), n)
+}
+
+// unlessDone returns t, of which n permits were just taken. If ctx is done they go back: it may
+// have been done before.
+func unlessDone(ctx context.Context, t *tenancy, n int64) (*tenancy, error) {
+	err := ctx.Err()
+	switch {
+	case err == nil:
+		return t, nil
+	case n > 0:
+		t.Release(n)
+	}
+	return nil, err
 }
 
 // tryOnce is try, whether the line is observed or not, for callers that do not go on to wait.
@@ -165,12 +178,12 @@ func (d *driver) tryAsking(ctx context.Context, n int64) (t *tenancy, err error)
 			return nil, err
 		}
 		if t := d.try(n); t != nil {
-			return t, nil
+			return unlessDone(ctx, t, n)
 		}
 		t, before := d.current.Load(), d.refusal.Load()
 		switch err := d.ask(ctx, t, n); {
 		case err == nil && t.valid():
-			return t, nil
+			return unlessDone(ctx, t, n)
 		case err == nil:
 			t.Release(n)
 		case errors.Is(err, ErrPending):

@@ -110,6 +110,11 @@ func (d *driver) acquireObserved(
 	ctx context.Context, end time.Time, l waiter.Limit, r hook.Record, n int64,
 ) (t *tenancy, err error) {
 	if t := d.current.Load(); t.TryObserved(n) {
+		t, err = unlessDone(ctx, t, n)
+		if err != nil {
+			r.AtOnce(d.requested(n), err)
+			return nil, err
+		}
 		r.Tried(d.requested(n), true)
 		return t, nil
 	}

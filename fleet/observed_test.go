@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/observe"
 	"github.com/farad-go/farad/waiter"
 )
@@ -221,6 +222,40 @@ func TestObservedHoldsAreHeld(t *testing.T) {
 		give()
 		require.Zero(t, holders, name)
 		f.Release()
+	}
+}
+
+// A context that ends between the first look at it and the grant was done before the grant.
+func TestACancelBeforeTheGrantWins(t *testing.T) {
+	for _, watched := range []bool{false, true} {
+		d := alone(t, kindSemaphore, 4)
+		s := &Semaphore{d}
+		if watched {
+			observe.Watch(s, "cancelled", observe.LevelHolders)
+			defer observe.Unwatch(s)
+		}
+		permit := func(p *Permit, err error) error {
+			require.Nil(t, p)
+			return err
+		}
+		for name, acquire := range map[string]func(context.Context) error{
+			"Acquire":       func(ctx context.Context) error { return s.Acquire(ctx, 1) },
+			"none":          func(ctx context.Context) error { return s.Acquire(ctx, 0) },
+			"AcquirePermit": func(ctx context.Context) error { return permit(s.AcquirePermit(ctx, 1)) },
+			"TryAcquireContext": func(ctx context.Context) error {
+				ok, err := s.TryAcquireContext(ctx, 1)
+				require.False(t, ok)
+				return err
+			},
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			trap := locktest.NewTrapContext(ctx, "Err", 1, cancel)
+			require.ErrorIs(t, acquire(trap), context.Canceled, name)
+			require.Zero(t, d.current.Load().Held(), name)
+		}
+		if watched {
+			require.Empty(t, observedLock(t, "cancelled").Holders)
+		}
 	}
 }
 
