@@ -92,9 +92,14 @@ func (r *Record) addWait(q observed.Request, canEnd bool) *entry {
 	e := r.newLocked(q, m)
 	e.CanEnd = canEnd
 	r.pushLocked(&r.waits, e)
-	r.peak.Store(max(r.peak.Load(), int64(r.waits.n)))
+	r.peakLocked()
 	return e
 }
+
+// peakLocked notes how many requests wait, and futures whose owners have not seen the outcome.
+//
+//go:norace
+func (r *Record) peakLocked() { r.peak.Store(max(r.peak.Load(), int64(r.waits.n-r.asking))) }
 
 // holdLocked records the hold e. Without its key, which nobody asks for below Holders, it is one
 // that began before: its permits are those of an unknown holder. A hold of no key would stay, for
@@ -140,6 +145,9 @@ func (r *Record) removeWaitLocked(e *entry, now int64) {
 	r.pressureLocked(e.Key, now).waiting--
 	r.disownLocked(e)
 	r.waits.remove(e)
+	if e.Future && !e.waited {
+		r.asking--
+	}
 }
 
 // forgetLocked drops a hold. Its permits are those of an unknown holder from now on.

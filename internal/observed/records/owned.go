@@ -125,19 +125,21 @@ func (r *Record) FutureBegins(q observed.Request, w *waiting.Waiter) {
 	e.Future = true
 	r.ownLocked(e, unsafe.Pointer(w))
 	r.pushLocked(&r.waits, e)
+	r.asking++
 }
 
-// FutureWaits records that the request of a future has not been granted at once.
+// FutureWaits records that the request of a future has not been granted at once. It does not ask
+// the lock how many wait: some look at each of them.
 func (r *Record) FutureWaits(w *waiting.Waiter) {
 	if r.Level() != observed.Holders {
 		return
 	}
-	n, _ := r.lock.Numbers()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.peak.Store(max(r.peak.Load(), int64(n.Waiting)))
-	if e := r.owned.of(uintptr(unsafe.Pointer(w))); e != nil {
+	if e := r.owned.of(uintptr(unsafe.Pointer(w))); e != nil && !e.waited && e.in == &r.waits {
 		e.waited = true
+		r.asking--
+		r.peakLocked()
 	}
 }
 

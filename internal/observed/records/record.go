@@ -65,6 +65,7 @@ type Record struct {
 	unknown int64     // permits that were held when the record began
 	holds   entries   // at Holders: all; at Counts: a sample
 	waits   entries   // at Holders
+	asking  int       // how many of those are of futures whose requests did not wait
 	owned   *owned    // those that belong to a future or a handle; nil before the first
 	spare   *entry    // for reuse
 	atOnce  int64     // acquired without a wait, at Holders

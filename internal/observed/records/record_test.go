@@ -311,6 +311,41 @@ func TestRefusedFutureIsForgotten(t *testing.T) {
 	}
 }
 
+// The peak counts futures that wait. One that was granted at once has never waited, whether its
+// owner has looked or not, and one that was given up does not any more.
+func TestFuturesThatWaitArePeak(t *testing.T) {
+	for name, opts := range policies {
+		t.Run(name, func(t *testing.T) {
+			s := semaphore.New(2, opts...)
+			read := observedtest.Watch(t, s, observed.Holders)
+			fs := make([]*waiter.Future, 5)
+			for i := range fs {
+				fs[i] = new(waiter.Future)
+				s.Bind(fs[i], 1)
+				fs[i].Poll(nil)
+			}
+			require.Equal(t, 3, read().Peak)
+			require.NoError(t, fs[0].Err())
+			for _, f := range fs {
+				f.Release()
+			}
+			for range 4 { // one after the other: at a time one waits
+				require.True(t, s.TryAcquire(2))
+				s.Bind(fs[0], 1)
+				require.False(t, fs[0].Poll(nil))
+				fs[0].Release()
+				s.Release(2)
+			}
+			require.Equal(t, 3, read().Peak)
+			for range 3 {
+				require.NoError(t, s.Acquire(t.Context(), 1))
+				s.Release(1)
+			}
+			require.Equal(t, 3, read().Peak)
+		})
+	}
+}
+
 // A request that fails is counted when its owner asks why, at either level, and only once.
 func TestFailedFuturesAreCounted(t *testing.T) {
 	for name, opts := range policies {
