@@ -32,6 +32,7 @@ type call struct {
 	n     int64 // permits, or a size
 	w     int   // a waiter
 	front bool
+	most  int                      // how many requests the order takes; 0: any number
 	run   func(c *conformance) int // what it returned
 }
 
@@ -69,9 +70,6 @@ func (k *tie) calls(s *proof.State) (calls []call) {
 	}
 	for n := range int64(4) {
 		add("Resize", proof.ZL, n, 0, func(c *conformance, k call) int { c.p.Resize(k.n); return 0 })
-		if s.Is(t.Elastic) {
-			add("Bound", proof.BL, n, 0, func(c *conformance, k call) int { c.p.Bound(k.n); return 0 })
-		}
 	}
 	add("Close", proof.CL, 0, 0, func(c *conformance, _ call) int { c.e.Close(); return 0 })
 	for on := range int64(2) {
@@ -91,14 +89,18 @@ func (k *tie) calls(s *proof.State) (calls []call) {
 			continue
 		}
 		if s.Is(t.Ordered) {
-			add("EnqueueBy", proof.KQ, 0, w, func(c *conformance, k call) int {
-				line, o := c.p.EnqueueBy(c.ws[k.w], &order.By{Tenant: 0, Weight: 1})
-				c.tickets[k.w] = line.ticket
-				if o == waiting.QueueFull {
-					return proof.ResOther // the order has refused it
+			for _, most := range []int{0, nodes - 1} {
+				k := call{name: "EnqueueBy", place: proof.KQ, w: w, most: most}
+				k.run = func(c *conformance) int {
+					line, o := c.p.EnqueueBy(c.ws[k.w], &order.By{Tenant: 0, Weight: 1})
+					c.tickets[k.w] = line.ticket
+					if o == waiting.QueueFull {
+						return proof.ResOther // the order has refused it
+					}
+					return outcomes[o]
 				}
-				return outcomes[o]
-			})
+				calls = append(calls, k)
+			}
 			continue
 		}
 		for at := range 2 {
@@ -143,14 +145,10 @@ type conformance struct {
 func (c *conformance) setUp(s *proof.State, base int64) {
 	c.e = new(Engine)
 	c.p = c.e.From(base)
-	if s.Is(c.Elastic) || s.Is(c.Ordered) || s.Get(c.MaxWaiting) > 0 {
-		c.e.Opts = &Options{Elastic: s.Is(c.Elastic), MaxWaiting: s.Get(c.MaxWaiting)}
+	if s.Is(c.Ordered) || s.Get(c.MaxWaiting) > 0 {
+		c.e.Opts = &Options{MaxWaiting: s.Get(c.MaxWaiting)}
 		if s.Is(c.Ordered) {
-			q := order.Queue{}
-			if s.Is(c.Elastic) { // so that it refuses one, too
-				q.MaxWaiting = nodes - 1
-			}
-			c.e.Opts.Order = order.New(order.Config{Queue: q})
+			c.e.Opts.Order = order.New(order.Config{Queue: order.Queue{MaxWaiting: c.call.most}})
 		}
 	}
 	for i := range c.ws {
@@ -170,9 +168,6 @@ func (c *conformance) put(old, s *proof.State) {
 	}
 	e.word.Store(int64(c.word(s)))
 	e.grown.Store(int64(s.Get(c.Grown)) - c.p.base)
-	if s.Is(c.Elastic) {
-		e.Opts.largest = int64(s.Get(c.Largest))
-	}
 	var slot *waiting.Waiter
 	if s.Is(c.SlotF) {
 		slot = c.ws[s.Get(c.Slot)]
@@ -237,8 +232,7 @@ func (c *conformance) line(s *proof.State) (line []int) {
 func (c *conformance) agrees(s *proof.State) bool {
 	e := c.e
 	if e.Look() != c.word(s) || e.grown.Load() != int64(s.Get(c.Grown))-c.p.base ||
-		e.mu.Locked() != (s.Get(c.PC) != int(proof.Free)) ||
-		s.Is(c.Elastic) && e.Opts.largest != int64(s.Get(c.Largest)) {
+		e.mu.Locked() != (s.Get(c.PC) != int(proof.Free)) {
 		return false
 	}
 	slot := e.slot.Load()
@@ -466,16 +460,13 @@ func (k *tie) states() (states []proof.State) {
 	t := k.EngineTable
 	lines := [][]int64{nil, {1}, {2}, {1, 1}, {1, 2}, {2, 1}, {2, 2}}
 	for _, config := range []struct {
-		elastic, ordered    bool
-		largest, maxWaiting int
+		ordered    bool
+		maxWaiting int
 	}{
 		{},
 		{maxWaiting: 1},
 		{maxWaiting: 2},
-		{elastic: true, largest: 1},
-		{elastic: true, largest: 2},
 		{ordered: true},
-		{elastic: true, ordered: true, largest: 2},
 	} {
 		for size := range 3 {
 			for avail := -2; avail <= size; avail++ {
@@ -492,11 +483,7 @@ func (k *tie) states() (states []proof.State) {
 								s.Set(t.W, flags&1)
 								s.Set(t.C, flags>>1&1)
 								s.Set(t.O, flags>>2&1)
-								s.Set(t.Largest, config.largest)
 								s.Set(t.MaxWaiting, config.maxWaiting)
-								if config.elastic {
-									s.Set(t.Elastic, 1)
-								}
 								if config.ordered {
 									s.Set(t.Ordered, 1)
 								}

@@ -53,9 +53,9 @@ const (
 //     slot's waiter was the last, and got what was released.
 //     (TestContract/TryNeverOvertakesAWaiter, TestModel)
 //  3. The slot's waiter is older than the whole list, and needs exactly one permit; claims are
-//     FIFO. While there is a debt, or no permit is held, the slot is empty. So what a release hands
-//     over there was held. A waiter that came in at the front counts as the oldest.
-//     (TestContract/GrantsAreFIFO, TestResizeDebtIsPaidFirst, TestElasticHandsOverOnlyWhatIsHeld)
+//     FIFO. While there is a debt the slot is empty. Its waiter needs no more than the size, and
+//     nothing is free, so what a release hands over there was held. A waiter that came in at the
+//     front counts as the oldest. (TestContract/GrantsAreFIFO, TestResizeDebtIsPaidFirst)
 //  4. Unlinking a waiter (swap or compare-and-swap of the slot, removal from the list under mu) is
 //     the single decision between grant, cancel, close and too-large.
 //     (TestContract/StressConservesPermits)
@@ -90,9 +90,6 @@ type Options struct {
 	bias       bias // of an [RW] only, which has no room for a second pointer
 
 	Order *order.Order // guarded by mu; nil: first-in-first-out; see ordered.go
-
-	Elastic bool  // requests that are larger than the size wait for it to grow, up to largest
-	largest int64 // guarded by mu; see Bound
 }
 
 // Permits are an engine and the number from which its façade counts: the size of the façade's zero
@@ -275,7 +272,7 @@ func (e Permits) enqueueLocked(w *waiting.Waiter, at Place) waiting.Outcome {
 	if o&flagClosed != 0 {
 		return waiting.Closed
 	}
-	if w.N > e.largestLocked() { // here, and not before, because of a Resize that we raced with
+	if w.N > e.Size() { // here, and not before, because of a Resize that we raced with
 		return waiting.TooLarge
 	}
 	if at == AtFront || !e.stagedLocked() {
@@ -304,7 +301,7 @@ func (e Permits) enqueueLocked(w *waiting.Waiter, at Place) waiting.Outcome {
 // refillLocked moves the oldest waiter of the list into the empty slot, where a release finds it
 // without the mutex. The state is o, but for W.
 func (e Permits) refillLocked(o State) {
-	if w := e.list.Front(); w != nil && w.N == 1 && e.free(o) >= 0 && e.held(o) > 0 && e.slot.Load() == nil {
+	if w := e.list.Front(); w != nil && w.N == 1 && e.free(o) >= 0 && e.slot.Load() == nil {
 		e.slot.Store(e.list.PopFront())
 	}
 }
@@ -435,8 +432,7 @@ func deliver[L line](l L, claimed *waiting.WakeList) {
 }
 
 // Resize sets the size. Growth serves the queue; shrinking below what is held leaves a debt. Queued
-// requests that are larger than the new size end with [waiting.TooLarge], unless the engine is
-// elastic.
+// requests that are larger than the new size end with [waiting.TooLarge].
 func (e Permits) Resize(size int64) {
 	var wake waiting.WakeList
 	e.mu.Lock()
@@ -450,7 +446,7 @@ func (e Permits) Resize(size int64) {
 	}
 	if e.word.Load()&flagWaiters != 0 {
 		if d < 0 {
-			e.shrinkQueueLocked(e.largestLocked(), &wake)
+			e.shrinkQueueLocked(size, &wake)
 		}
 		e.serveLocked(&wake)
 	}
@@ -458,8 +454,8 @@ func (e Permits) Resize(size int64) {
 	deliver(e, &wake)
 }
 
-// shrinkQueueLocked ends the queued requests for more than largest, and empties the slot.
-func (e *Engine) shrinkQueueLocked(largest int64, wake *waiting.WakeList) {
+// shrinkQueueLocked ends the queued requests for more than size, and empties the slot.
+func (e *Engine) shrinkQueueLocked(size int64, wake *waiting.WakeList) {
 	// A release must not hand over a permit that does not exist any more. Without a debt
 	// serveLocked puts the waiter back into the slot.
 	if w := e.takeSlotLocked(); w != nil {
@@ -467,14 +463,14 @@ func (e *Engine) shrinkQueueLocked(largest int64, wake *waiting.WakeList) {
 	}
 	for w := e.list.Front(); w != nil; {
 		next := e.list.Next(w)
-		if w.N > largest {
+		if w.N > size {
 			e.list.Remove(w)
 			wake.Add(w, waiting.TooLarge)
 		}
 		w = next
 	}
 	if e.ordered() {
-		e.Opts.Order.Reject(largest, wake)
+		e.Opts.Order.Reject(size, wake)
 	}
 }
 

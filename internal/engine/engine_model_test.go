@@ -22,7 +22,6 @@ type scenario struct {
 	name       string
 	base, size int64
 	maxWaiting int
-	largest    int64 // of a request, to an elastic engine
 	bias       bool
 	order      *order.Config // of an ordered engine
 	divided    bool          // of which requests have several tenants; see world
@@ -242,31 +241,6 @@ var tierOne = []scenario{
 			w.Assert(w.size == 2 || w.size == 3, "the size is %d", w.size)
 		}
 	}},
-
-	// An elastic engine: what is larger than the size waits; what is larger than the bound fails.
-	{name: "elastic/from nothing", size: 0, largest: 2, body: each(
-		func(w *world) { w.resize(1); w.resize(2) },
-		func(w *world) { w.use(2) }, func(w *world) { w.use(1) })},
-	{name: "elastic/taken away and given again", size: 1, largest: 1, body: each(
-		func(w *world) { w.resize(0); w.resize(1) }, func(w *world) { w.use(1) }, func(w *world) { w.use(1) })},
-	{name: "elastic/nothing is held", size: 0, largest: 1, body: each(
-		func(w *world) { w.Assert(!w.permits().Release(1), "a permit that nobody held is handed over") },
-		func(w *world) { w.useFor(1) }, func(w *world) { w.useFor(1) })},
-	{name: "elastic/demand", size: 0, largest: 2, body: each(
-		func(w *world) {
-			oldest, all := w.e.Demand(9)
-			w.Assert(0 <= oldest && oldest <= 2 && oldest <= all && all <= 3, "demand %d of %d", oldest, all)
-			w.resize(2)
-		},
-		func(w *world) { w.use(2) }, func(w *world) { w.use(1) })},
-	{name: "elastic/bound falls", size: 1, largest: 2, body: each(
-		func(w *world) { w.e.From(w.base).Bound(1) },
-		func(w *world) { w.useOr(bg, 2, waiter.ErrTooLarge) }, func(w *world) { w.use(1) })},
-	{name: "elastic/demand beside a release", size: 1, largest: 1, body: each(
-		func(w *world) {
-			oldest, all := w.e.Demand(9)
-			w.Assert(oldest <= 1 && all <= 2, "demand %d of %d", oldest, all)
-		}, func(w *world) { w.use(1) }, func(w *world) { w.use(1) })},
 
 	// Close.
 	{name: "close", size: 1, body: each(

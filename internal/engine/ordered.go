@@ -32,7 +32,7 @@ func (e *Engine) stagedLocked() bool { return e.list.Front() != nil || e.slot.Lo
 
 // stageLocked moves the request that comes next out of the order, if none is staged. It reports
 // whether it has moved one. What the order sheds it adds to wake. The state is o, but for W: a
-// request for one permit waits in the slot only while none is free, and one is held.
+// request for one permit waits in the slot only while none is free.
 func (e Permits) stageLocked(o State, wake *waiting.WakeList) bool {
 	if !e.ordered() || e.stagedLocked() {
 		return false
@@ -41,7 +41,7 @@ func (e Permits) stageLocked(o State, wake *waiting.WakeList) bool {
 	switch {
 	case w == nil:
 		return false
-	case w.N == 1 && e.free(o) == 0 && e.held(o) > 0:
+	case w.N == 1 && e.free(o) == 0:
 		e.slot.Store(w)
 	default:
 		e.list.PushBack(w)
@@ -93,7 +93,7 @@ func (e Permits) enqueueByLocked(
 		return nil, outcome
 	}
 	// One is staged, so the engine is not closed.
-	if w.N > e.largestLocked() {
+	if w.N > e.Size() {
 		return nil, waiting.TooLarge
 	}
 	return e.Opts.Order.Push(w, by, e.nowLocked(), true, wake)

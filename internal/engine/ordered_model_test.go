@@ -396,7 +396,7 @@ func TestModelOneTenant(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			for _, s := range tierOne {
-				if s.base == Everyone || s.largest > 0 {
+				if s.base == Everyone {
 					continue
 				}
 				s.order = c

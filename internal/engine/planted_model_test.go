@@ -313,23 +313,8 @@ var planted = []struct {
 	},
 	{
 		name: "h: a request that is larger than the size waits", file: "internal/engine/engine.go",
-		from: "if w.N > e.largestLocked() {",
+		from: "if w.N > e.Size() {",
 		to:   "if false {",
-	},
-	{
-		name: "an elastic engine refuses what is larger than its size", file: "internal/engine/elastic.go",
-		from: "e.Opts != nil && e.Opts.Elastic {",
-		to:   "e.Opts == nil {",
-	},
-	{
-		name: "a request waits in the slot where no permit is held", file: "internal/engine/engine.go",
-		from: " && e.held(o) > 0 && e.slot.Load() == nil {",
-		to:   " && e.slot.Load() == nil {",
-	},
-	{
-		name: "a bound that falls serves nobody", file: "internal/engine/elastic.go",
-		from: "\t\te.shrinkQueueLocked(n, &wake)\n\t\te.serveLocked(&wake)\n",
-		to:   "\t\te.shrinkQueueLocked(n, &wake)\n",
 	},
 	{
 		name: "a grant under the lock drops O", file: "internal/engine/engine.go", test: "TestModelObserve",
@@ -465,7 +450,7 @@ var planted = []struct {
 	},
 	{
 		name: "o: one is staged in the slot beside a debt", file: "internal/engine/ordered.go", test: anyOrdered,
-		from: "\tcase w.N == 1 && e.free(o) == 0 && e.held(o) > 0:\n",
+		from: "\tcase w.N == 1 && e.free(o) == 0:\n",
 		to:   "\tcase w.N == 1:\n",
 	},
 	{
@@ -486,8 +471,8 @@ var planted = []struct {
 	},
 	{
 		name: "o: what has become too large stays in the order", file: "internal/engine/engine.go", test: anyOrdered,
-		from: "\t\te.Opts.Order.Reject(largest, wake)\n",
-		to:   "\t\t_ = largest\n",
+		from: "\t\te.Opts.Order.Reject(size, wake)\n",
+		to:   "",
 	},
 	{
 		name: "o: who is in the order does not learn of Close", file: "internal/engine/engine.go", test: anyOrdered,

@@ -78,7 +78,7 @@ func newWorld(x *interleave.Run, s scenario) *world {
 		w.divided, w.anyOrder, w.classes, w.aging = s.divided, s.anyOrder, c.Classes > 0, c.Aging
 		w.e.From(s.base).Init(s.size, &Options{Order: order.New(c)})
 	case s.base != Everyone:
-		w.e.From(s.base).Init(s.size, &Options{MaxWaiting: s.maxWaiting, Elastic: s.largest > 0, largest: s.largest})
+		w.e.From(s.base).Init(s.size, &Options{MaxWaiting: s.maxWaiting})
 	case s.bias:
 		w.rw = (*RW)(w.e)
 		w.rw.InitBias()

@@ -1,9 +1,9 @@
 package table
 
-// The engine: internal/engine/engine.go, acquire.go, elastic.go, and ordered.go, for which the
-// order is a bag. Only one goroutine is under mu, so its place and its locals are variables of the
-// table. Outside mu a goroutine's locals constrain nothing: each of its writes compares the whole
-// word, or takes the slot, whatever is in it.
+// The engine: internal/engine/engine.go, acquire.go, and ordered.go, for which the order is a bag.
+// Only one goroutine is under mu, so its place and its locals are variables of the table. Outside
+// mu a goroutine's locals constrain nothing: each of its writes compares the whole word, or takes
+// the slot, whatever is in it.
 
 // EngineTable is the engine's table, with its variables for the tie.
 type EngineTable struct {
@@ -16,7 +16,7 @@ type EngineTable struct {
 	// The waiters: where each is, and in the list its position.
 	St, Pos, Head, Tail *Var
 	// The options.
-	N, Largest, Elastic, MaxWaiting, Ordered *Var
+	N, MaxWaiting, Ordered *Var
 
 	Size, Held, Mine    *Var // ghosts
 	Arr, Afront, Aback  *Var // ghosts: the order of arrival
@@ -80,7 +80,6 @@ const (
 	F1
 	F2
 	F3
-	F4
 	S1
 	S2
 	S3
@@ -91,7 +90,6 @@ const (
 	V5
 	VA
 	VB
-	VC
 	V7
 	V8
 	X1
@@ -104,8 +102,6 @@ const (
 	Z6
 	Z7
 	Z8
-	Z9
-	B1
 	C1
 	C2
 	C3
@@ -115,7 +111,6 @@ const (
 	K2
 	KA
 	KB
-	KC
 	K5
 	K6
 	K7
@@ -136,7 +131,6 @@ const (
 	KQ
 	XL
 	ZL
-	BL
 	CL
 	OL
 	In // has mu: the owner's place says where
@@ -145,12 +139,12 @@ const (
 )
 
 var enginePlaces = []string{
-	"free", "E1", "E2", "E3", "E5", "EL", "EA", "EP", "F1", "F2", "F3", "F4", "S1", "S2", "S3",
-	"V1", "V2", "V3", "V4", "V5", "VA", "VB", "VC", "V7", "V8", "X1", "X2",
-	"Z0", "Z1", "Z2", "Z4", "Z5", "Z6", "Z7", "Z8", "Z9", "B1", "C1", "C2", "C3", "C4", "O1",
-	"K1", "K2", "KA", "KB", "KC", "K5", "K6", "K7", "K9", "U",
+	"free", "E1", "E2", "E3", "E5", "EL", "EA", "EP", "F1", "F2", "F3", "S1", "S2", "S3",
+	"V1", "V2", "V3", "V4", "V5", "VA", "VB", "V7", "V8", "X1", "X2",
+	"Z0", "Z1", "Z2", "Z4", "Z5", "Z6", "Z7", "Z8", "C1", "C2", "C3", "C4", "O1",
+	"K1", "K2", "KA", "KB", "K5", "K6", "K7", "K9", "U",
 	"T0", "T1", "H0", "H1", "R0", "R1", "R2", "R3", "R4",
-	"SL", "EQ", "KQ", "XL", "ZL", "BL", "CL", "OL", "In", "DL", "Done",
+	"SL", "EQ", "KQ", "XL", "ZL", "CL", "OL", "In", "DL", "Done",
 }
 
 // The results of operations: what a call returns. An Enqueue's are the outcomes of package waiter.
@@ -209,8 +203,7 @@ func (t *EngineTable) variables() {
 	t.St, t.Pos = t.array(Shared, Int, "st"), t.array(Shared, Int, "pos")
 	t.Head, t.Tail = t.scalar(Ghost, Int, "head"), t.scalar(Ghost, Int, "tail")
 	t.N = t.array(Rigid, Int, "N")
-	t.Largest = t.scalar(Shared, Int, "largest")
-	t.Elastic, t.Ordered = t.scalar(Rigid, Bool, "elastic"), t.scalar(Rigid, Bool, "ordered")
+	t.Ordered = t.scalar(Rigid, Bool, "ordered")
 	t.MaxWaiting = t.scalar(Rigid, Int, "maxWaiting")
 	t.Size, t.Held, t.Mine = t.scalar(Ghost, Int, "size"), t.scalar(Ghost, Int, "held"), t.scalar(Ghost, Int, "mine")
 	t.Arr = t.array(Ghost, Int, "arr")
@@ -279,9 +272,6 @@ func (t *EngineTable) isFront(x *Expr) *Expr {
 func (t *EngineTable) first(x *Expr) *Expr {
 	return If(t.SlotF.V(), Eq(x, t.Slot.V()), t.isFront(x))
 }
-
-// largest is what the size check compares with.
-func (t *EngineTable) largest() *Expr { return If(t.Elastic.V(), t.Largest.V(), t.Size.V()) }
 
 // same says that the word is still what the owner has read.
 func (t *EngineTable) same() *Expr {
@@ -417,8 +407,7 @@ func (t *EngineTable) enqueue() {
 		t.Own.Set(tw), t.Front.Set(t.TFront.V()))
 	t.in("E.look", fn, WordRead, E1, E2, True, t.look()...)
 	t.in("E.closed", fn, Local, E2, U, t.OC.V(), once(ResClosed)...)
-	t.in("E.size", "Permits.largestLocked", GrownRead, E2, E3, And(Not(t.OC.V()), Not(t.Elastic.V())), t.Lim.Set(t.Grown.V()))
-	t.in("E.bound", "Permits.largestLocked", Local, E2, E3, And(Not(t.OC.V()), t.Elastic.V()), t.Lim.Set(t.Largest.V()))
+	t.in("E.size", "Permits.Size", GrownRead, E2, E3, Not(t.OC.V()), t.Lim.Set(t.Grown.V()))
 	fits := LessEq(n, t.Lim.V())
 	t.in("E.large", fn, Local, E3, U, Not(fits), once(ResTooLarge)...)
 	t.in("E.first", fn, Local, E3, EL, And(fits, t.Front.V()))
@@ -447,15 +436,12 @@ func (t *EngineTable) enqueue() {
 	one := func(x *Expr) *Expr { return And(t.isFront(x), Eq(t.N.At(x), Num(1))) }
 	oneFirst := And(Any(one), LessEq(Num(0), oa))
 	t.in("F.none", refill, Local, F1, U, Not(oneFirst))
-	t.in("F.held", refill, GrownRead, F1, F2, oneFirst, t.G.Set(t.Grown.V()))
-	held := Sub(t.G.V(), oa)
-	t.in("F.nothing", refill, Local, F2, U, LessEq(held, Num(0)))
-	t.in("F.full", refill, SlotRead, F2, U, And(Less(Num(0), held), t.SlotF.V()))
-	t.in("F.room", refill, SlotRead, F2, F3, And(Less(Num(0), held), Not(t.SlotF.V())))
+	t.in("F.full", refill, SlotRead, F1, U, And(oneFirst, t.SlotF.V()))
+	t.in("F.room", refill, SlotRead, F1, F2, And(oneFirst, Not(t.SlotF.V())))
 	x := t.Tx.V()
-	t.in("F.pop", refill, Local, F3, F4, t.isFront(x),
+	t.in("F.pop", refill, Local, F2, F3, t.isFront(x),
 		t.Own.Set(x), t.St.SetAt(x, Num(InHand)))
-	t.in("F.store", refill, SlotWrite, F4, U, True,
+	t.in("F.store", refill, SlotWrite, F3, U, True,
 		t.SlotF.Set(True), t.Slot.Set(w), t.St.SetAt(w, Num(InSlot)))
 	t.in("U.unlock", "", MuUnlock, U, Free, True, t.TPC.Set(Num(DL)))
 }
@@ -508,7 +494,7 @@ func (t *EngineTable) serve() {
 		t.Avail.Set(oa), t.W.Set(t.OW.V()), t.C.Set(t.OC.V()), t.O.Set(t.OO.V()))
 }
 
-// others has Cancel, Resize, Bound, Close and Observe.
+// others has Cancel, Resize, Close and Observe.
 func (t *EngineTable) others() {
 	w := t.Own.V()
 	const unlink = "Permits.unlinkLocked"
@@ -536,25 +522,17 @@ func (t *EngineTable) others() {
 	t.in("Z.nobody", resize, WordRead, Z5, U, Not(t.W.V()))
 	t.in("Z.serve", resize, WordRead, Z5, V1, And(t.W.V(), Not(less)))
 	t.in("Z.queue", resize, WordRead, Z5, Z6, And(t.W.V(), less))
-	t.in("Z.limit", "Permits.largestLocked", GrownRead, Z6, Z7, Not(t.Elastic.V()), t.Lim.Set(t.Grown.V()))
-	t.in("Z.bound", "Permits.largestLocked", Local, Z6, Z7, t.Elastic.V(), t.Lim.Set(t.Largest.V()))
 	const slot = "Engine.takeSlotLocked"
-	t.in("Z.slot", slot, SlotRead, Z7, Z8, t.SlotF.V())
-	t.in("Z.noslot", slot, SlotRead, Z7, Z9, Not(t.SlotF.V()))
-	t.in("Z.back", slot, SlotWrite, Z8, Z9, t.SlotF.V(),
+	t.in("Z.slot", slot, SlotRead, Z6, Z7, t.SlotF.V())
+	t.in("Z.noslot", slot, SlotRead, Z6, Z8, Not(t.SlotF.V()))
+	t.in("Z.back", slot, SlotWrite, Z7, Z8, t.SlotF.V(),
 		t.SlotF.Set(Is(false)), t.St.SetAt(t.Slot.V(), Num(InList)), t.Pos.SetAt(t.Slot.V(), t.Head.V()),
 		t.Head.Set(Sub(t.Head.V(), Num(1))))
-	t.in("Z.faster", slot, SlotWrite, Z8, Z9, Not(t.SlotF.V()))
-	reject := func(x *Expr) *Expr { return And(t.is(x, InList, InOrder), Less(t.Lim.V(), t.N.At(x))) }
-	t.in("Z.reject", shrink, Local, Z9, V1, True,
+	t.in("Z.faster", slot, SlotWrite, Z7, Z8, Not(t.SlotF.V()))
+	reject := func(x *Expr) *Expr { return And(t.is(x, InList, InOrder), Less(t.Num.V(), t.N.At(x))) }
+	t.in("Z.reject", shrink, Local, Z8, V1, True,
 		t.St.SetAll(func(x *Expr) *Expr { return If(reject(x), Num(TooLarge), t.St.At(x)) }),
 		t.Claimed.SetAll(func(x *Expr) *Expr { return Or(t.Claimed.At(x), reject(x)) }))
-
-	t.lock("B.lock", "Permits.Bound", BL, B1, And(t.Elastic.V(), LessEq(Num(0), t.Tn.V()), LessEq(t.Tn.V(), Num(maxPermits))),
-		t.Lim.Set(t.Tn.V()), t.D.Set(Sub(t.Tn.V(), t.Largest.V())), t.Largest.Set(t.Tn.V()))
-	t.in("B.rose", "Permits.Bound", Local, B1, U, Not(less))
-	t.in("B.nobody", "Permits.Bound", WordRead, B1, U, And(less, Not(t.W.V())))
-	t.in("B.fell", "Permits.Bound", WordRead, B1, Z7, And(less, t.W.V()))
 
 	t.lock("C.lock", "Engine.Close", CL, C1, True)
 	t.in("C.slot", slot, SlotRead, C1, C2, t.SlotF.V())
@@ -577,7 +555,7 @@ func (t *EngineTable) others() {
 // likes.
 func (t *EngineTable) ordered() {
 	ord := t.Ordered.V()
-	t.stage("V", V5, VA, VB, VC, V2, V7, ord)
+	t.stage("V", V5, VA, VB, V2, V7, ord)
 	t.in("V.listed", "Engine.stagedLocked", Local, V5, V7, And(ord, Not(t.listEmpty())))
 	t.in("V.slotted", "Engine.stagedLocked", SlotRead, V5, V7, And(ord, t.listEmpty(), t.SlotF.V()))
 	const by, staged = "Permits.enqueueByLocked", "Engine.stagedLocked"
@@ -589,10 +567,9 @@ func (t *EngineTable) ordered() {
 	t.in("K.slot", staged, SlotRead, K1, K5, And(t.listEmpty(), t.SlotF.V()))
 	t.in("K.nobody", staged, SlotRead, K1, K2, And(t.listEmpty(), Not(t.SlotF.V())))
 	t.in("K.look", by, WordRead, K2, K6, True, t.look()...)
-	t.stage("K", K6, KA, KB, KC, K5, K7, True)
+	t.stage("K", K6, KA, KB, K5, K7, True)
 	t.in("K.alone", by, WordRead, K7, E1, True)
-	t.in("K.size", "Permits.largestLocked", GrownRead, K5, K9, Not(t.Elastic.V()), t.Lim.Set(t.Grown.V()))
-	t.in("K.bound", "Permits.largestLocked", Local, K5, K9, t.Elastic.V(), t.Lim.Set(t.Largest.V()))
+	t.in("K.size", "Permits.Size", GrownRead, K5, K9, True, t.Lim.Set(t.Grown.V()))
 	fits := LessEq(t.N.At(w), t.Lim.V())
 	t.in("K.large", by, Local, K9, U, Not(fits), once(ResTooLarge)...)
 	t.in("K.push", by, Local, K9, U, fits, t.St.SetAt(w, Num(InOrder)), t.result(Num(No)))
@@ -601,7 +578,7 @@ func (t *EngineTable) ordered() {
 }
 
 // stage adds stageLocked, from a place to one of two others: a waiter has been staged, or not.
-func (t *EngineTable) stage(p string, from, pop, got, held, yes, no int64, guard *Expr) {
+func (t *EngineTable) stage(p string, from, pop, got, yes, no int64, guard *Expr) {
 	const fn, staged = "Permits.stageLocked", "Engine.stagedLocked"
 	x, y, oa := t.Tx.V(), t.Y.V(), t.Oa.V()
 	t.in(p+".unstaged", staged, SlotRead, from, pop, And(guard, t.listEmpty(), Not(t.SlotF.V())))
@@ -610,8 +587,6 @@ func (t *EngineTable) stage(p string, from, pop, got, held, yes, no int64, guard
 	t.in(p+".next", fn, Local, pop, got, t.is(x, InOrder), t.Y.Set(x), t.St.SetAt(x, Num(InHand)))
 	slot := And(Eq(t.N.At(y), Num(1)), Eq(oa, Num(0)))
 	t.in(p+".tolist", fn, Local, got, yes, Not(slot), t.push(y)...)
-	t.in(p+".held", "Engine.held", GrownRead, got, held, slot, t.G.Set(t.Grown.V()))
-	t.in(p+".nothing", fn, Local, held, yes, LessEq(Sub(t.G.V(), oa), Num(0)), t.push(y)...)
-	t.in(p+".toslot", fn, SlotWrite, held, yes, Less(Num(0), Sub(t.G.V(), oa)),
+	t.in(p+".toslot", fn, SlotWrite, got, yes, slot,
 		t.SlotF.Set(True), t.Slot.Set(y), t.St.SetAt(y, Num(InSlot)))
 }

@@ -5,7 +5,7 @@ package table
 
 const maxPermits = 1 << 59
 
-func (t *EngineTable) serving() *Expr { return t.at(V2, V3, V4, V5, VA, VB, VC, V7, V8) }
+func (t *EngineTable) serving() *Expr { return t.at(V2, V3, V4, V5, VA, VB, V7, V8) }
 
 // free is what is free: while serveLocked runs the word is out of date, and its copy counts.
 func (t *EngineTable) free() *Expr { return If(t.serving(), t.Oa.V(), t.Avail.V()) }
@@ -13,11 +13,11 @@ func (t *EngineTable) free() *Expr { return If(t.serving(), t.Oa.V(), t.Avail.V(
 func (t *EngineTable) enqueuing() *Expr { return t.at(E1, E2, E3, E5, EL, EA, EP) }
 
 // enqueuingBy is the part of EnqueueBy before the waiter is in the order, or goes on as others do.
-func (t *EngineTable) enqueuingBy() *Expr { return t.at(K1, K2, K5, K6, K7, K9, KA, KB, KC) }
+func (t *EngineTable) enqueuingBy() *Expr { return t.at(K1, K2, K5, K6, K7, K9, KA, KB) }
 
 // shrinking says that the size has become less, and the queue does not know it yet.
 func (t *EngineTable) shrinking() *Expr {
-	return And(t.at(Z5, Z6, Z7, Z8, Z9), Less(t.D.V(), Num(0)))
+	return And(t.at(Z5, Z6, Z7, Z8), Less(t.D.V(), Num(0)))
 }
 
 // grown says that there is more, and the queue does not know it yet.
@@ -54,8 +54,9 @@ func (t *EngineTable) invariants() {
 	t.invariant("1 resize", "Resize goes to a size between 0 and 2⁵⁹.",
 		And(Implies(t.at(Z0, Z1), And(LessEq(z, n), LessEq(n, Num(maxPermits)))),
 			Implies(t.at(Z1), Eq(d, Sub(n, grown))),
-			Implies(t.at(Z2), And(negative, LessEq(z, grown))),
-			Implies(t.at(Z4), Not(negative))))
+			Implies(t.at(Z2), And(negative, LessEq(z, grown), Eq(n, grown))),
+			Implies(t.at(Z4), And(Not(negative), Eq(n, size))),
+			Implies(t.at(Z5, Z6, Z7, Z8), Eq(n, size))))
 	t.safe("1 range", "The size and what is held are at most 2⁵⁹, and the word counts no more, nor a larger debt.",
 		And(LessEq(z, size), LessEq(size, Num(maxPermits)), LessEq(held, Num(maxPermits)),
 			LessEq(Num(-maxPermits), avail), LessEq(avail, Num(maxPermits))))
@@ -82,10 +83,8 @@ func (t *EngineTable) invariants() {
 	t.safe("3 no debt", "While there is a debt the slot is empty, unless the size has just become less.",
 		And(Implies(And(t.SlotF.V(), Not(t.serving()), Not(t.shrinking())), LessEq(z, avail)),
 			Implies(And(t.SlotF.V(), t.serving()), LessEq(z, oa))))
-	t.invariant("3 a size", "While the slot is full there is a permit, unless the size has just become less.",
-		Implies(And(t.SlotF.V(), Not(t.shrinking())), LessEq(one, size)))
 	t.invariant("3 empty", "Where the list and the order are looked at, the slot is empty.",
-		Implies(t.at(V4, VA, VB, VC, Z9, C3, C4, F3, F4, K2, K6, K7, KA, KB, KC), Not(t.SlotF.V())))
+		Implies(t.at(V4, VA, VB, Z8, C3, C4, F2, F3, K2, K6, K7, KA, KB), Not(t.SlotF.V())))
 	t.invariant("3 positions", "The positions of the list lie between its ends.",
 		And(Less(t.Head.V(), t.Tail.V()),
 			t.each(t.inList, func(x *Expr) *Expr { return And(Less(t.Head.V(), t.Pos.At(x)), Less(t.Pos.At(x), t.Tail.V())) })))
@@ -101,24 +100,24 @@ func (t *EngineTable) invariants() {
 		})))
 	t.invariant("3 in hand", "A waiter that is between list and slot is the owner's, and the oldest.",
 		And(All(func(x *Expr) *Expr {
-			return Eq(t.is(x, InHand), Or(And(t.at(F4), Eq(x, w)), And(t.at(VB, VC, KB, KC), Eq(x, t.Y.V()))))
+			return Eq(t.is(x, InHand), Or(And(t.at(F3), Eq(x, w)), And(t.at(VB, KB), Eq(x, t.Y.V()))))
 		}),
-			Implies(And(plain, t.at(F4)), t.each(t.inList, func(x *Expr) *Expr { return Less(t.Arr.At(w), t.Arr.At(x)) }))))
+			Implies(And(plain, t.at(F3)), t.each(t.inList, func(x *Expr) *Expr { return Less(t.Arr.At(w), t.Arr.At(x)) }))))
 
 	// 6: what the owner of mu knows, because the word is frozen while W is set.
 	t.invariant("6 serve", "While serveLocked runs W is set, and the flags that it has read are those of the word.",
 		Implies(t.serving(), And(t.W.V(), Eq(t.OC.V(), t.C.V()), Eq(t.OO.V(), t.O.V()), Implies(Not(t.at(V8)), t.OW.V()),
 			t.each(t.queued, func(*Expr) *Expr { return t.OW.V() }))))
-	read := t.at(E2, E3, E5, EL, EP, K6, KA, KB, KC)
+	read := t.at(E2, E3, E5, EL, EP, K6, KA, KB)
 	t.invariant("6 read", "What was read with W set is still the word.",
 		Implies(read, And(Eq(t.OC.V(), t.C.V()), Implies(t.OW.V(), And(t.W.V(), Eq(avail, oa))))))
 	t.invariant("6 read clear", "What was read without W says that nobody is queued.",
-		Implies(And(t.at(E2, E3, E5, EL, K6, KA, KB, KC), Not(t.OW.V())), t.noneQueued()))
+		Implies(And(t.at(E2, E3, E5, EL, K6, KA, KB), Not(t.OW.V())), t.noneQueued()))
 	t.invariant("6 refill", "Where refillLocked runs its copy is the word, if anybody is queued.",
-		Implies(t.at(F1, F2, F3, F4), Or(t.noneQueued(), And(t.W.V(), Eq(avail, oa)))))
+		Implies(t.at(F1, F2, F3), Or(t.noneQueued(), And(t.W.V(), Eq(avail, oa)))))
 	t.invariant("6 size read", "A size that was read under mu is still the size.",
-		And(Implies(t.at(F2, F3, S3, VC, KC), Eq(t.G.V(), grown)),
-			Implies(t.at(E3, E5, EL, EA, EP, K9, B1, Z7, Z8, Z9), Eq(t.Lim.V(), t.largest()))))
+		And(Implies(t.at(S3), Eq(t.G.V(), grown)),
+			Implies(t.at(E3, E5, EL, EA, EP, K9), Eq(t.Lim.V(), size))))
 
 	// The operations.
 	t.invariant("enqueue", "The owner's waiter is not queued yet, and wants something; at the front it is what AtFront asks for.",
@@ -126,7 +125,7 @@ func (t *EngineTable) invariants() {
 			Implies(t.Front.V(), And(LessEq(Num(2), t.N.At(w)), Not(t.SlotF.V()), plain)))))
 	t.invariant("enqueue open", "What is queued was not too large, and the engine was open.",
 		And(Implies(t.at(E3, E5, EL, EA, EP), Not(t.C.V())),
-			Implies(t.at(E5, EL, EA, EP), LessEq(t.N.At(w), t.largest()))))
+			Implies(t.at(E5, EL, EA, EP), LessEq(t.N.At(w), size))))
 	t.invariant("enqueue alone", "At the back, one takes permits only while nobody is queued.",
 		Implies(And(t.at(EL, EA), Not(t.Front.V())), t.noneQueued()))
 	t.invariant("enqueue behind", "Behind others W is set, and if they have gone there is too little.",
@@ -134,21 +133,17 @@ func (t *EngineTable) invariants() {
 			Implies(And(t.at(E5, EP), Or(t.Front.V(), t.noneStaged())), Less(oa, t.N.At(w)))))
 	t.invariant("enqueue by", "An ordered engine's request has no other place in line.",
 		And(Implies(t.enqueuingBy(), And(t.Ordered.V(), Not(t.Front.V()))),
-			Implies(t.at(KB, KC), And(LessEq(oa, z), t.OW.V())),
+			Implies(t.at(KB), And(LessEq(oa, z), t.OW.V())),
 			Implies(t.at(K5, K9), And(t.W.V(), Not(t.C.V()))),
 			Implies(Or(t.at(K7), And(t.Ordered.V(), t.enqueuing())), t.noneQueued())))
-	t.invariant("refill", "The waiter that goes into the slot wants one permit, and one is held.",
-		And(Implies(t.at(F2, F3), And(LessEq(z, oa), Any(func(x *Expr) *Expr { return And(t.isFront(x), Eq(t.N.At(x), one)) }))),
-			Implies(t.at(F3), Less(oa, size)),
-			Implies(t.at(F4), And(Eq(t.N.At(w), one), Eq(oa, z), Less(oa, size)))))
-	t.invariant("stage", "So does the one that goes there from the order.",
-		Implies(t.at(VC, KC), And(Eq(t.N.At(t.Y.V()), one), Eq(oa, z))))
+	t.invariant("refill", "The waiter that goes into the slot wants one permit, and none is free.",
+		And(Implies(t.at(F2), And(LessEq(z, oa), Any(func(x *Expr) *Expr { return And(t.isFront(x), Eq(t.N.At(x), one)) }))),
+			Implies(t.at(F3), And(Eq(t.N.At(w), one), Eq(oa, z)))))
 	t.invariant("release", "What a legal release has read says that it is legal.",
 		Implies(And(t.at(S2, S3), t.Legal.V()), LessEq(n, Sub(size, oa))))
 	t.invariant("wants", "Every queued request wants something.", t.each(t.queued, func(x *Expr) *Expr { return LessEq(one, t.N.At(x)) }))
-	t.safe("too large", "No queued request is larger than it may be, unless the bound has just become less.",
-		Implies(Not(Or(t.shrinking(), t.at(Z6, Z7, Z8, Z9), And(t.at(B1), negative))),
-			t.each(t.queued, func(x *Expr) *Expr { return LessEq(t.N.At(x), t.largest()) })))
+	t.safe("too large", "No queued request is larger than the size, unless that has just become less.",
+		Implies(Not(t.shrinking()), t.each(t.queued, func(x *Expr) *Expr { return LessEq(t.N.At(x), size) })))
 	t.safe("closed", "A closed engine has no queue.", Implies(Or(t.C.V(), t.at(C4)), t.noneQueued()))
 
 	// Ordered.
@@ -158,7 +153,7 @@ func (t *EngineTable) invariants() {
 			return t.each(t.staged, func(y *Expr) *Expr { return Eq(x, y) })
 		})))
 	t.invariant("10 room", "Where one is staged no other is.",
-		And(Implies(t.at(VA, K2, K6, KA), t.noneStaged()), Implies(t.at(VA, VB, VC), t.Ordered.V())))
+		And(Implies(t.at(VA, K2, K6, KA), t.noneStaged()), Implies(t.at(VA, VB), t.Ordered.V())))
 }
 
 func (t *EngineTable) properties() {
@@ -196,10 +191,8 @@ func (t *EngineTable) properties() {
 				And(t.at(EL), t.Front.V()))
 		}))
 
-	t.theorem("no lost wake-up", "If mu is free and a request is first in line, somebody holds a permit, whose release is to come; of an elastic engine only if the request wants no more than there is.",
-		Implies(t.at(Free), t.each(t.first, func(x *Expr) *Expr {
-			return Implies(Or(Not(t.Elastic.V()), LessEq(t.N.At(x), t.Size.V())), LessEq(Num(1), t.Held.V()))
-		})))
+	t.theorem("no lost wake-up", "If mu is free and a request is first in line, somebody holds a permit, whose release is to come.",
+		Implies(t.at(Free), t.each(t.first, func(*Expr) *Expr { return LessEq(Num(1), t.Held.V()) })))
 	t.theorem("first of an ordered line", "If mu is free, one waits and none is staged, somebody holds every permit there is.",
 		Implies(And(t.at(Free), t.noneStaged(), Not(t.noneQueued())), LessEq(t.Size.V(), t.Held.V())))
 	t.theorem("hand-over", "If mu is free, what a release takes out of the slot is a permit that was held, and there is no other.",
@@ -269,8 +262,6 @@ func (t *EngineTable) firstStates(c engineStart) (from []State) {
 		}
 		s.Set(t.Tail, 1)
 		s.Set(t.Aback, 1)
-		s.Set(t.Largest, c.largest)
-		s.Set(t.Elastic, truth(c.elastic))
 		s.Set(t.Ordered, truth(c.ordered))
 		for x := range c.nodes {
 			s.SetAt(t.N, x, 1+wants>>x&1)

@@ -148,10 +148,10 @@ func (t *RWTable) vars() {
 	t.Biasable = t.scalar(Rigid, Bool, "biasable")
 	t.variables()
 	no, zero := Is(false), Num(0)
-	for _, v := range []*Var{t.C, t.OC, t.TC, t.Elastic, t.Ordered, t.Legal, t.TNested} {
+	for _, v := range []*Var{t.C, t.OC, t.TC, t.Ordered, t.Legal, t.TNested} {
 		t.fix(v, no)
 	}
-	for _, v := range []*Var{t.Largest, t.MaxWaiting, t.D, t.Mine, t.Held, t.Len} {
+	for _, v := range []*Var{t.MaxWaiting, t.D, t.Mine, t.Held, t.Len} {
 		t.fix(v, zero)
 	}
 	for _, v := range []*Var{t.Grown, t.Size, t.Lim, t.G, t.Tg} {
@@ -264,7 +264,7 @@ func (t *RWTable) ofEngine() {
 	for _, name := range []string{
 		"T.look", "T.not", "T.take", "T.lost", "H.look", "H.not", "H.take", "H.lost", "D.delivered", "D.done",
 		"E.lock", "E.look", "E.size", "E.first", "E.behind", "E.second", "E.alone", "E.any", "E.take", "E.lost", "E.waits",
-		"E.mark", "E.unmarked", "E.again", "E.back", "E.ahead", "F.none", "F.held", "F.full", "F.room", "F.pop",
+		"E.mark", "E.unmarked", "E.again", "E.back", "E.ahead", "F.none", "F.full", "F.room", "F.pop",
 		"F.store", "U.unlock", "V.look", "V.nobody", "V.enough", "V.slot", "V.noslot", "V.claim", "V.pop", "V.stop",
 		"V.order", "V.list", "V.oneleft", "V.last", "V.store", "X.lock", "X.slot", "X.notslot", "X.list", "X.gone",
 		"O.lock", "O.set", "O.clear",
