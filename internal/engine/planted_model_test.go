@@ -435,8 +435,8 @@ var planted = []struct {
 	},
 	{
 		name: "a look loses a wake", file: "runtime/dump.go", in: "../../runtime", test: "TestModelObserved",
-		from: "\t\tif !t.state.CompareAndSwap(taskAlive|1, taskAlive) {\n",
-		to:   "\t\tif t.state.Store(taskAlive); false {\n",
+		from: "\t\twoken := !t.state.CompareAndSwap(taskAlive|1, taskAlive)\n",
+		to:   "\t\tt.state.Store(taskAlive)\n\t\twoken := false\n",
 	},
 	{
 		name: "o: a newcomer asks twice whether one is staged", file: "internal/engine/ordered.go", test: anyOrdered,
