@@ -152,8 +152,9 @@ type Lock interface {
 	About() *About
 	// At returns where the lock is.
 	At() uintptr
-	// Name and Fleet are those of [Options], or zero.
-	Name() string
+	// OwnName and Fleet are those of [Options], or zero. A method Name would be in each program:
+	// the linker keeps it wherever some interface has that method.
+	OwnName() string
 	Fleet() any
 	// Observe sets or clears the lock's bit O.
 	Observe(on bool)
@@ -179,7 +180,7 @@ func (w weakLock[T]) About() *About { return &w.kind.About }
 
 func (w weakLock[T]) At() uintptr { return xsync.Address(w.p.Value()) }
 
-func (w weakLock[T]) Name() string {
+func (w weakLock[T]) OwnName() string {
 	if l := w.p.Value(); l != nil && w.kind.options.Name != nil {
 		return w.kind.options.Name(l)
 	}

@@ -213,7 +213,7 @@ func enroll(l observed.Lock, name string, level observed.Level, w why) (r *Recor
 			defer oldest.agree()
 			oldest.forget()
 		}
-		name = cmp.Or(name, l.Name())
+		name = cmp.Or(name, l.OwnName())
 		r = newRecord(at, l.About(), l)
 		insertLocked(r)
 		if !observed.Inert { // The collector's goroutine has no place in a scenario.
