@@ -43,42 +43,43 @@ func (s *shard) dump() []TaskInfo {
 // as a worker would, without polling it. It has no lock then: waits may call a String method of the
 // user's. If waits is nil it takes none.
 func (s *shard) look(n int, each func(*Task), waits func(int, *Task)) (more int) {
-	type task struct {
-		*Task
-		row *row // nil: it is not observed
+	type looked struct {
+		task *Task // nil: it does not wait
+		row  *row  // nil: it is not observed
 	}
-	var taken []task // zero for tasks that do not wait
+	var taken []looked
 	s.mu.Lock()
 	more = s.size
 	for t := s.oldest; t != nil && len(taken) < n; t = t.newer {
 		each(t)
 		more--
 		if waits == nil || !t.state.CompareAndSwap(taskAlive, taskAlive|1) {
-			taken = append(taken, task{})
+			taken = append(taken, looked{})
 			continue
 		}
 		r := t.row.Load()
 		if r != nil {
 			r.looks.Add(1)
 		}
-		taken = append(taken, task{t, r})
+		taken = append(taken, looked{t, r})
 	}
 	s.mu.Unlock()
-	for i, t := range taken {
-		if t.Task == nil {
+	for i, l := range taken {
+		t := l.task
+		if t == nil {
 			continue
 		}
-		waits(i, t.Task)
+		waits(i, t)
 		woken := !t.state.CompareAndSwap(taskAlive|1, taskAlive)
-		if t.row != nil {
-			t.row.looks.Add(-1)
+		if l.row != nil {
+			l.row.looks.Add(-1)
 		}
 		if woken {
 			t.state.Store(taskAlive | 1)
-			if r := t.Task.row.Load(); r != nil {
+			if r := t.row.Load(); r != nil {
 				r.noteWake(true)
 			}
-			t.ex.workers[t.home.Load()].enqueue(t.Task)
+			t.ex.workers[t.home.Load()].enqueue(t)
 		}
 	}
 	return more
