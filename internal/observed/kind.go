@@ -25,18 +25,15 @@ type About struct {
 	Name  string // such as "mutex.Mutex"
 	Owned bool   // who acquires also releases
 
+	// Few kinds have these. Inside returns the lock that x, which is none of the kind, has inside,
+	// or nil: a wrapper may have type parameters. NameOf returns the name of a lock unless Watch
+	// gives another. Fleet returns what is known of the processes that share it: a *hook.Fleet.
+	Inside func(x any) (lock any)
+	NameOf func(lock any) string
+	Fleet  func(lock any) any
+
 	Returns bool // see [Kind.Returning]
 	Keys    bool // see [Kind.Keyed]
-}
-
-// Options are what few kinds of locks have.
-type Options[T any] struct {
-	// Inside returns the lock that x, which is no *T, has inside, and reports false if it has none.
-	Inside func(x any) (lock *T, ok bool)
-	// Name returns the name of a lock unless Watch gives another.
-	Name func(lock *T) string
-	// Fleet returns what is known of the processes that share a lock: a *hook.Fleet.
-	Fleet func(lock *T) any
 }
 
 // A Kind is a type of locks that can be observed, *T.
@@ -47,7 +44,6 @@ type Kind[T any] struct {
 
 	giveBack func(lock *T, n int64) // nil: a handle does not say what to return
 	ofKey    func(lock *T, hash uint64) (Numbers, bool)
-	options  Options[T]
 }
 
 // Register makes the locks of type *T known. It is called when a package is initialized.
@@ -70,16 +66,10 @@ func (k *Kind[T]) Keyed(ofKey func(lock *T, hash uint64) (Numbers, bool)) *Kind[
 	return k
 }
 
-// With sets options.
-func (k *Kind[T]) With(o Options[T]) *Kind[T] {
-	k.options = o
-	return k
-}
-
 // types are all that have been registered. They are written while packages are initialized.
 var types []Type
 
-// A Type is a [Kind] of any type, or knows that locks cannot be observed or are inside of others.
+// A Type is a [Kind] of any type, or knows that locks cannot be observed.
 //
 // Programs that do not import package records call none of its methods. So the linker leaves out
 // what they call.
@@ -103,8 +93,8 @@ func Weak(lock any) (l Lock, known bool) {
 // Weak implements [Type].
 func (k *Kind[T]) Weak(lock any) (Lock, bool) {
 	l, ok := lock.(*T)
-	if inside := k.options.Inside; !ok && inside != nil {
-		l, ok = inside(lock)
+	if !ok && k.Inside != nil {
+		l, ok = k.Inside(lock).(*T)
 	}
 	if !ok {
 		return nil, false
@@ -150,12 +140,9 @@ func Recorder[T any](lock *T, on bool) waiting.Recorder {
 // same lock.
 type Lock interface {
 	About() *About
-	// At returns where the lock is.
+	// At returns where the lock is, and Value the lock, or nil if it has been collected.
 	At() uintptr
-	// OwnName and Fleet are those of [Options], or zero. A method Name would be in each program:
-	// the linker keeps it wherever some interface has that method.
-	OwnName() string
-	Fleet() any
+	Value() any
 	// Observe sets or clears the lock's bit O.
 	Observe(on bool)
 	// Numbers reports false if the lock has been collected.
@@ -180,16 +167,9 @@ func (w weakLock[T]) About() *About { return &w.kind.About }
 
 func (w weakLock[T]) At() uintptr { return xsync.Address(w.p.Value()) }
 
-func (w weakLock[T]) OwnName() string {
-	if l := w.p.Value(); l != nil && w.kind.options.Name != nil {
-		return w.kind.options.Name(l)
-	}
-	return ""
-}
-
-func (w weakLock[T]) Fleet() any {
-	if l := w.p.Value(); l != nil && w.kind.options.Fleet != nil {
-		return w.kind.options.Fleet(l)
+func (w weakLock[T]) Value() any {
+	if l := w.p.Value(); l != nil {
+		return l
 	}
 	return nil
 }
@@ -238,20 +218,6 @@ type refusal[T any] string
 func (r refusal[T]) Weak(lock any) (Lock, bool) {
 	if _, ok := lock.(*T); ok {
 		panic("observe: " + string(r))
-	}
-	return nil, false
-}
-
-// Within makes locks known that no [Kind] can be for, because their types have parameters. of
-// returns the registered one that is inside, or nil if it knows nothing of a lock.
-func Within(of func(lock any) any) { types = append(types, within(of)) }
-
-// within is a [Type] of what is inside.
-type within func(lock any) any
-
-func (w within) Weak(lock any) (Lock, bool) {
-	if inside := w(lock); inside != nil {
-		return Weak(inside)
 	}
 	return nil, false
 }

@@ -60,16 +60,26 @@ type Kind[T any] struct {
 
 // Register makes a type of locks known. It is called while packages are initialized.
 func Register[T any](t Type[T]) Kind[T] {
-	options := observed.Options[T]{Inside: t.Inside, Name: t.NameOf}
+	about := observed.About{Name: t.Name, Owned: t.Owned}
+	if t.Inside != nil {
+		about.Inside = func(x any) any {
+			if l, ok := t.Inside(x); ok {
+				return l
+			}
+			return nil
+		}
+	}
+	if t.NameOf != nil {
+		about.NameOf = func(lock any) string { return t.NameOf(lock.(*T)) }
+	}
 	if t.Fleet != nil {
-		options.Fleet = func(lock *T) any { return t.Fleet(lock) }
+		about.Fleet = func(lock any) any { return t.Fleet(lock.(*T)) }
 	}
 	numbers := func(lock *T) observed.Numbers {
 		n := t.Numbers(lock)
 		return observed.Numbers{Size: n.Size, Free: n.Free, Waiting: n.Waiting, Elsewhere: n.Elsewhere}
 	}
-	kind := observed.Register(observed.About{Name: t.Name, Owned: t.Owned}, t.Observe, numbers).With(options)
-	return Kind[T]{kind, t.IsObserved}
+	return Kind[T]{observed.Register(about, t.Observe, numbers), t.IsObserved}
 }
 
 // Of returns the record of a lock, and reports false if the lock is not observed. Tries call it,

@@ -39,15 +39,15 @@ type hubKind struct {
 }
 
 var (
-	mutexes = observed.Register(observed.About{Name: "keyed.Mutex", Owned: true},
+	mutexes = observed.Register(observed.About{Name: "keyed.Mutex", Owned: true, Inside: inside},
 		func(h *mutexHub, on bool) { h.observed.Store(on) },
 		func(h *mutexHub) observed.Numbers { return h.numbers() }).
 		Keyed(func(h *mutexHub, hash uint64) (observed.Numbers, bool) { return h.ofKey(hash) })
-	rwMutexes = observed.Register(observed.About{Name: "keyed.RWMutex", Owned: true},
+	rwMutexes = observed.Register(observed.About{Name: "keyed.RWMutex", Owned: true, Inside: inside},
 		func(h *rwMutexHub, on bool) { h.observed.Store(on) },
 		func(h *rwMutexHub) observed.Numbers { return h.numbers() }).
 		Keyed(func(h *rwMutexHub, hash uint64) (observed.Numbers, bool) { return h.ofKey(hash) })
-	semaphores = observed.Register(observed.About{Name: "keyed.Semaphore"},
+	semaphores = observed.Register(observed.About{Name: "keyed.Semaphore", Inside: inside},
 		func(h *semaphoreHub, on bool) { h.observed.Store(on) },
 		func(h *semaphoreHub) observed.Numbers { return h.numbers() }).
 		Keyed(func(h *semaphoreHub, hash uint64) (observed.Numbers, bool) { return h.ofKey(hash) })
@@ -78,14 +78,13 @@ func kindOf(size int64, ofSemaphore bool) *hubKind {
 	}
 }
 
-func init() {
-	observed.Within(func(lock any) any {
-		if l, ok := lock.(interface{ observable() *hub }); ok {
-			h := l.observable()
-			return h.kind.known(h)
-		}
-		return nil
-	})
+// inside returns the hub of a table of locks, as one of its kind.
+func inside(x any) any {
+	if l, ok := x.(interface{ observable() *hub }); ok {
+		h := l.observable()
+		return h.kind.known(h)
+	}
+	return nil
 }
 
 func (m *Mutex[K]) observable() *hub {

@@ -11,18 +11,21 @@ import (
 // requested is what a caller asks for, and returns.
 var requested = observed.Request{N: 1}
 
-var kind = observed.Register(observed.About{Name: "mutex.Mutex", Owned: true}, (*Mutex).observe, (*Mutex).numbers)
+var kind = observed.Register(observed.About{Name: "mutex.Mutex", Owned: true, Inside: inside},
+	(*Mutex).observe, (*Mutex).numbers)
 
 func init() {
 	const why = " has no bit to spare, and cannot be observed; a mutex.Mutex can"
 	observed.Refuse[Word]("a mutex.Word" + why)
 	observed.Refuse[Packed]("a mutex.Packed" + why)
-	observed.Within(func(lock any) any {
-		if g, ok := lock.(interface{ observable() *Mutex }); ok {
-			return g.observable()
-		}
-		return nil
-	})
+}
+
+// inside returns the mutex of a guard.
+func inside(x any) any {
+	if g, ok := x.(interface{ observable() *Mutex }); ok {
+		return g.observable()
+	}
+	return nil
 }
 
 func (m *Mutex) observe(on bool) { m.e.Observe(on) }

@@ -12,15 +12,15 @@ import (
 // To the record the permits of the engine are the permits of the lock: a reader holds one, a writer
 // all, an upgradable reader more than half.
 
-var kind = observed.Register(observed.About{Name: "rwlock.RWLock", Owned: true}, (*RWLock).observe, (*RWLock).numbers)
+var kind = observed.Register(observed.About{Name: "rwlock.RWLock", Owned: true, Inside: inside},
+	(*RWLock).observe, (*RWLock).numbers)
 
-func init() {
-	observed.Within(func(lock any) any {
-		if g, ok := lock.(interface{ observable() *RWLock }); ok {
-			return g.observable()
-		}
-		return nil
-	})
+// inside returns the lock of a guard.
+func inside(x any) any {
+	if g, ok := x.(interface{ observable() *RWLock }); ok {
+		return g.observable()
+	}
+	return nil
 }
 
 func (l *RWLock) observe(on bool) { l.e.Observe(on) }

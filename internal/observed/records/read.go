@@ -46,7 +46,9 @@ func Read() (locks []Lock, dropped uint64) {
 	records, dropped := allRecords()
 	for _, r := range records {
 		if l, ok := r.read(); ok {
-			l.Fleet = r.lock.Fleet()
+			if x := r.lock.Value(); x != nil && r.kind.Fleet != nil {
+				l.Fleet = r.kind.Fleet(x)
+			}
 			locks = append(locks, l)
 		}
 	}

@@ -213,8 +213,11 @@ func enroll(l observed.Lock, name string, level observed.Level, w why) (r *Recor
 			defer oldest.agree()
 			oldest.forget()
 		}
-		name = cmp.Or(name, l.OwnName())
-		r = newRecord(at, l.About(), l)
+		about := l.About()
+		if x := l.Value(); x != nil && about.NameOf != nil {
+			name = cmp.Or(name, about.NameOf(x))
+		}
+		r = newRecord(at, about, l)
 		insertLocked(r)
 		if !observed.Inert { // The collector's goroutine has no place in a scenario.
 			r.cleanup = l.AfterCollected(func() { collected(r) })
