@@ -76,8 +76,7 @@ func (q *queue) remove(r *Request) {
 type ended struct {
 	head, tail *Request
 
-	last  *waiter.Waiter // of a goroutine that has been granted lastN permits, and does not know it yet
-	lastN int64
+	last *waiter.Waiter // of a goroutine that has a grant and does not know it yet
 }
 
 func (e *ended) add(r *Request, o waiter.Outcome) {
@@ -94,23 +93,21 @@ func (e *ended) add(r *Request, o waiter.Outcome) {
 // granted to those that had been given up: the caller grants them to others, and calls again.
 //
 // The last goroutine with a grant comes at the very end: it gets the processor with its permits.
-// Otherwise they would lie idle until the caller blocks, and a convoy would form.
+// Otherwise they would lie idle until the caller blocks, and a convoy would form. Only futures are
+// given up: a goroutine that is not in line any more waits for its outcome.
 func (e *ended) deliver() (refused int64) {
 	for r := e.head; r != nil; r = e.head {
 		w, n, o := r.w, r.n, r.outcome
 		e.head, r.next = r.next, nil // before r is its owner's again
 		if o == waiter.Granted && r.sleeps {
-			w, n, e.last, e.lastN = e.last, e.lastN, w, n
+			w, e.last = e.last, w
 		}
 		if w != nil && !w.Deliver(o) && o == waiter.Granted {
 			refused += n
 		}
 	}
-	if w := e.last; w != nil && refused == 0 {
-		e.last = nil
-		if !w.HandOff() {
-			refused = e.lastN
-		}
+	if refused == 0 && e.last != nil {
+		e.last.HandOff()
 	}
 	return refused
 }
