@@ -16,7 +16,7 @@
 // A hook calls functions of the lock's [Type]. So it is called without the lock's inner mutexes. In
 // a program without package observe nothing is observed, and Join costs IsObserved and one load.
 //
-// A hook allocates nothing in the steady state. This package is experimental.
+// A hook allocates nothing in the steady state.
 package hook
 
 import (

@@ -1,7 +1,5 @@
 // Package series makes time series of the snapshots of package observe, for exporters of metrics.
 // The modules observe/prometheus and observe/otel are built on it.
-//
-// It is experimental: see docs/policy.md.
 package series
 
 import (
