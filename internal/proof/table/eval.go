@@ -58,7 +58,8 @@ func (e *Expr) compile() code { return e.within(map[int64]int{outermost: 0}) }
 
 // within is compile inside quantifiers: their nodes have these places.
 func (e *Expr) within(places map[int64]int) code {
-	n, v := int(e.n), e.v
+	// The numbers of a state are small: 2³⁰ is as far above them as 2⁵⁹, which 32 bits cannot hold.
+	n, v := int(max(-1<<30, min(e.n, 1<<30))), e.v
 	switch e.op {
 	case opBound:
 		place, ok := places[e.n]
