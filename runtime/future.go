@@ -18,8 +18,9 @@ import (
 // successful future has obtained, such as a permit, it keeps until Release.
 //
 // Release ends the future in every state: it gives up the wait, or gives back what was obtained.
-// Release does not block, and may be called again. A deferred call is correct on every path. A
-// [waiter.Future] has another end: Take leaves what was obtained to the owner.
+// Release does not block, and may be called again. A deferred call is correct on every path. The
+// next wait begins with the future's own Bind or Init. A [waiter.Future] has another end: Take
+// leaves what was obtained to the owner.
 //
 // A future that waits for one task must be released before another task polls it. With futures
 // that are built on [waiting.Waiter], as all of this module are, the second task panics.

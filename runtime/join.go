@@ -18,7 +18,8 @@ func Join(cx *Context, fs ...Future) error {
 }
 
 // AllOf returns a Future that is complete when all of the futures are. Its Err is the first error
-// in the order of the list. See [Join].
+// in the order of the list. After its Release, bind each of them again before the next Poll. See
+// [Join].
 func AllOf(fs ...Future) Future {
 	checkList("AllOf", fs)
 	return &allOf{fs: fs}

@@ -359,10 +359,13 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 var tasksTierTwo = []experiment{
 	{"join of many/given up", func(x *interleave.Run) { // and waited for again
 		a, b := held(1), held(1)
-		all := AllOf(request(a), request(b))
+		fa, fb := request(a), request(b)
+		all := AllOf(fa, fb)
 		x.Go("waiter", func() {
 			if !all.Poll(nil) {
 				all.Release()
+				a.Bind(fa, 1)
+				b.Bind(fb, 1)
 			}
 			x.Assert(BlockOn(context.Background(), &patient{Future: all}) == nil, "lost")
 			a.Release(1)
@@ -373,11 +376,15 @@ var tasksTierTwo = []experiment{
 		x.Assert(a.Available() == 1 && b.Available() == 1, "a permit was lost or made")
 	}, 3},
 	{"join of many/late wakes", func(x *interleave.Run) { // while it is given up: it can be waited for again
-		a, b := &caught{Future: request(held(1))}, request(held(1))
-		all := AllOf(a, b)
+		s := held(1)
+		fa, fb := request(s), request(s)
+		a := &caught{Future: fa}
+		all := AllOf(a, fb)
 		all.Poll(nil)
 		x.Go("owner", func() {
 			all.Release()
+			s.Bind(fa, 1)
+			s.Bind(fb, 1)
 			for range 2 {
 				x.Assert(!all.Poll(nil), "complete")
 				x.Assert(a.polls < 6, "%d polls", a.polls)
