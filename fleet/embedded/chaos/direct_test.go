@@ -24,6 +24,9 @@ import (
 	"github.com/farad-go/farad/fleet/etcd"
 )
 
+// tries is for tests that fail if the machine is too busy to renew a lease in time.
+const tries = 10
+
 // connect returns a client that is closed at the end.
 func connect(t *testing.T, endpoints []string) *clientv3.Client {
 	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
@@ -59,7 +62,7 @@ func take(t *testing.T, m *fleet.Mutex) {
 
 // A holder that is cut off knows that it has lost the permits before another one has them, whenever
 // it was cut off.
-func TestLostIsToldFirst(t *testing.T) {
+func TestLossIsKnownFirst(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1)
 	phases := 10
@@ -78,22 +81,22 @@ func TestLostIsToldFirst(t *testing.T) {
 			defer p.Release()
 			time.Sleep(ttl / 3 * time.Duration(i) / time.Duration(phases)) // between two renewals
 			link.Cut()
-			told := make(chan time.Duration, 1)
+			lost := make(chan time.Duration, 1)
 			go func() {
 				<-p.Lost()
-				told <- now()
+				lost <- now()
 			}()
 			if err := waiting.LockContext(patient(t)); err != nil {
 				t.Error(err)
 				return
 			}
 			at, valid := now(), p.Valid()
-			lead := at - <-told
+			lead := at - <-lost
 			waiting.Unlock()
 			link.Heal()
-			t.Logf("%s: told %.3f s before", name, lead.Seconds())
+			t.Logf("%s: known %.3f s before", name, lead.Seconds())
 			if valid || lead <= 0 {
-				t.Errorf("%s: valid: %v; told %v before another has it", name, valid, lead)
+				t.Errorf("%s: valid: %v; known %v before another has it", name, valid, lead)
 			}
 		})
 	}
@@ -105,21 +108,23 @@ func TestLocalPermitsWithoutAMajority(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 3)
 	a, b := lock(t, member(t, c.Endpoints()), "m"), lock(t, member(t, c.Endpoints()), "m")
-	take(t, a)
-	require.NoError(t, c.Pause(0))
-	require.NoError(t, c.Pause(1))
 	local := 0
-	for ; a.TryLock(); local++ {
-		a.Unlock()
-		time.Sleep(time.Millisecond)
+	for i := 0; i < tries && local == 0; i++ {
+		take(t, a)
+		require.NoError(t, c.Pause(0))
+		require.NoError(t, c.Pause(1))
+		for ; a.TryLock(); local++ {
+			a.Unlock()
+			time.Sleep(time.Millisecond)
+		}
+		for _, m := range []*fleet.Mutex{a, b} {
+			require.ErrorIs(t, m.LockTimeout(ttl), context.DeadlineExceeded)
+		}
+		require.NoError(t, c.Resume(0))
+		require.NoError(t, c.Resume(1))
 	}
 	require.NotZero(t, local)
 	t.Logf("%d times without a majority", local)
-	for _, m := range []*fleet.Mutex{a, b} {
-		require.ErrorIs(t, m.LockTimeout(ttl), context.DeadlineExceeded)
-	}
-	require.NoError(t, c.Resume(0))
-	require.NoError(t, c.Resume(1))
 	take(t, a)
 	take(t, b)
 }
@@ -155,23 +160,27 @@ func TestNoSpace(t *testing.T) {
 	c := startCluster(t, 1)
 	client := connect(t, c.Endpoints())
 	a, b := lock(t, member(t, c.Endpoints()), "m"), lock(t, member(t, c.Endpoints()), "m")
-	p, err := a.LockPermit(patient(t))
-	require.NoError(t, err)
 	status, err := client.Status(patient(t), c.Endpoints()[0])
 	require.NoError(t, err)
-	alarm := &etcdserverpb.AlarmRequest{
-		Action: etcdserverpb.AlarmRequest_ACTIVATE,
-		Alarm:  etcdserverpb.AlarmType_NOSPACE, MemberID: status.Header.MemberId,
+	servers := etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
+	renewed := false
+	for i := 0; i < tries && !renewed; i++ {
+		p, err := a.LockPermit(patient(t))
+		require.NoError(t, err)
+		_, err = servers.Alarm(patient(t), &etcdserverpb.AlarmRequest{
+			Action: etcdserverpb.AlarmRequest_ACTIVATE,
+			Alarm:  etcdserverpb.AlarmType_NOSPACE, MemberID: status.Header.MemberId,
+		})
+		require.NoError(t, err)
+		require.ErrorIs(t, b.LockTimeout(ttl+time.Second), context.DeadlineExceeded)
+		renewed = p.Valid()
+		p.Release()
+		_, err = client.AlarmDisarm(patient(t), &clientv3.AlarmMember{
+			MemberID: status.Header.MemberId, Alarm: etcdserverpb.AlarmType_NOSPACE,
+		})
+		require.NoError(t, err)
 	}
-	_, err = etcdserverpb.NewMaintenanceClient(client.ActiveConnection()).Alarm(patient(t), alarm)
-	require.NoError(t, err)
-	require.ErrorIs(t, b.LockTimeout(ttl+time.Second), context.DeadlineExceeded)
-	require.True(t, p.Valid(), "it was renewed")
-	p.Release()
-	_, err = client.AlarmDisarm(patient(t), &clientv3.AlarmMember{
-		MemberID: alarm.MemberID, Alarm: etcdserverpb.AlarmType_NOSPACE,
-	})
-	require.NoError(t, err)
+	require.True(t, renewed)
 	take(t, b)
 	take(t, a)
 }
