@@ -155,6 +155,19 @@ func (w *world) checkPlanned(t *tenancy) {
 	}
 }
 
+// checkRung checks that a process whose agent is lean looks at what a release has left idle.
+func (w *world) checkRung() {
+	for _, p := range w.procs {
+		t := p.cur
+		if !w.Lean || t == nil || t.lost || t.rung || !p.alive || p.paused || t.agent.State().Rev == 0 {
+			continue
+		}
+		if idle := w.weight(t.engine.size) - w.weight(t.engine.held); idle > 0 {
+			w.fail("lease %d has %d idle, and does not look", t.lease, idle)
+		}
+	}
+}
+
 // perEntry is how long an entry delays those behind it once its own turn has come: its process sees
 // that somebody waits, its tenure ends, the last holder releases, the driver looks, a transaction
 // that is under way is answered, and the one that returns the block arrives.

@@ -393,7 +393,12 @@ func (p *process) begin(s *session) {
 	p.read(func(s line.State, next int) {
 		if p.cur == t {
 			p.opened, p.watching, p.next, p.sent = true, true, next, next
-			learn(s)
+			for _, o := range slices.Clone(p.old) { // of which the watch passed nothing meanwhile
+				o.act(func() { o.agent.Learn(s, p.clock()) })
+			}
+			if p.cur == t {
+				learn(s)
+			}
 			p.watch()
 		}
 	})

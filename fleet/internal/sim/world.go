@@ -234,6 +234,7 @@ func (w *world) changed() {
 	w.checkLine()
 	w.checkFits()
 	w.checkOwners()
+	w.checkRung()
 	if w.trace {
 		w.log("      line at %d, size %d: %s", w.store.rev, w.store.size, w.store.draw())
 	}
