@@ -81,23 +81,26 @@ func (m *membership) retryAfter(err error) time.Duration {
 	return 50 * time.Millisecond
 }
 
-// joinTries is how often a lease is asked for that is over before it is ours, as one may be for
-// which the connection had to be made first.
+// joinTries is how often a lease is asked for if the servers seem to be too far away. The first may
+// have had to wait for the connection.
 const joinTries = 3
 
-// join gets a lease. It fails if the servers are so far away that the lease could not be kept.
+// join gets a lease. It fails if the servers are so far away that the lease could not be kept. From
+// servers that are near it asks for another one if that is over before it is ours.
 func (m *membership) join(ctx context.Context) (*session, error) {
 	nearest := time.Duration(math.MaxInt64)
-	for range joinTries {
+	for try := 0; try < joinTries || nearest <= m.ttl/farthest; try++ {
 		s, trip, err := m.grant(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("fleet: join %s: %w", m.store, err)
-		}
 		nearest = min(nearest, trip)
-		if s.valid() && nearest <= m.ttl/farthest {
+		switch {
+		case errors.Is(err, store.ErrEnded):
+		case err != nil:
+			return nil, fmt.Errorf("fleet: join %s: %w", m.store, err)
+		case s.valid() && nearest <= m.ttl/farthest:
 			return s, nil
+		default:
+			m.giveUp(ctx, s.lease)
 		}
-		m.giveUp(ctx, s.lease)
 	}
 	return nil, fmt.Errorf("fleet: join %s: it answers after %v: "+
 		"that is too long for a TTL of %v, which must be %d times as long",
@@ -142,7 +145,7 @@ func (m *membership) grant(ctx context.Context) (s *session, trip time.Duration,
 	})
 	if err != nil {
 		m.giveUp(ctx, lease)
-		return nil, 0, err
+		return nil, trip, err
 	}
 	return s, min(trip, time.Duration(clock.Now().Mono-sent.Mono)), nil
 }

@@ -426,3 +426,33 @@ func TestTheLongestTimesAreLong(t *testing.T) {
 		b.leave(f)
 	})
 }
+
+// While servers that are near are slow to begin a session, leases end before they are ours. New
+// tries until its context ends.
+func TestSlowToBegin(t *testing.T) {
+	const slow = 2 * joinTries
+	inBubble(t, func(b *bubble) {
+		c := b.Connect(0)
+		c.On(func(ctx context.Context, request string) error {
+			if request == "begin" && c.Asked("revoke") < slow {
+				pause(ctx, 900*time.Millisecond)
+			}
+			return ctx.Err()
+		})
+		f, err := New(b.ctx, c, WithTTL(time.Second))
+		require.NoError(b, err)
+		require.Equal(b, slow, c.Asked("revoke"), "no lease is left")
+		b.leave(f)
+
+		c.On(func(ctx context.Context, request string) error {
+			if request == "begin" {
+				pause(ctx, 900*time.Millisecond)
+			}
+			return ctx.Err()
+		})
+		ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+		defer cancel()
+		_, err = New(ctx, c, WithTTL(time.Second))
+		require.ErrorIs(b, err, context.DeadlineExceeded)
+	})
+}

@@ -27,7 +27,7 @@ type Test struct {
 }
 
 // patience is for how long a test may take. Nothing that is right takes that long.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // Run runs all tests, each with servers or a namespace of its own. Those that need not be alone run
 // at a time. The test t should be alone.

@@ -332,7 +332,7 @@ func readersAndWritersOfAKey(w *world) {
 
 // Any text is a key, and no two keys of any names are the same.
 func namesOfKeys(w *world) {
-	f := w.join()
+	f := w.join(fleet.WithTTL(time.Minute)) // which outlives the pauses of a busy machine
 	var release []func()
 	for _, name := range []string{"a", "a/b", "a%2Fb", "/", " ", "\xff"} {
 		k, err := f.Keyed(w.ctx, name, 1)

@@ -28,7 +28,7 @@ const (
 	ttl    = 2 * time.Second
 	margin = ttl / 5 // as in package fleet
 
-	patience = 90 * time.Second // for what must happen
+	patience = 4 * time.Minute // for what must happen
 )
 
 var (

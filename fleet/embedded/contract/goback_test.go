@@ -27,7 +27,7 @@ func TestAnOlderRevision(t *testing.T) {
 			s, err := embedded.Start(dir)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			t.Cleanup(cancel)
 			w := &world{T: t, ctx: ctx, server: s}
 			w.client = w.newClient()

@@ -69,7 +69,7 @@ func TestAnEntryOnNoLeaseDoesNotCount(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.client.Put(w.ctx, fmt.Sprintf("test/semaphore/s/q/%016x/%016x", 4711, 1), "1")
 	require.NoError(t, err)
-	require.NoError(t, b.AcquireTimeout(10*time.Second, 1))
+	require.NoError(t, b.AcquireTimeout(patience, 1))
 	b.Release(1)
 }
 
@@ -90,9 +90,9 @@ func TestAMembersKeyIsDeleted(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
-		require.NoError(t, a.AcquireTimeout(10*time.Second, 1))
+		require.NoError(t, a.AcquireTimeout(patience, 1))
 		a.Release(1)
-		require.NoError(t, b.AcquireTimeout(10*time.Second, 1))
+		require.NoError(t, b.AcquireTimeout(patience, 1))
 		b.Release(1)
 	}
 }
@@ -102,7 +102,7 @@ func (w *world) use(f *fleet.Fleet, n int) {
 	for i := range n {
 		m, err := f.Mutex(w.ctx, fmt.Sprint("m", i))
 		require.NoError(w, err)
-		require.NoError(w, m.LockTimeout(10*time.Second), "mutex %d", i)
+		require.NoError(w, m.LockTimeout(patience), "mutex %d", i)
 		m.Unlock()
 	}
 }

@@ -16,6 +16,9 @@ import (
 	"github.com/farad-go/farad/fleet/etcd"
 )
 
+// patience is for what must happen. Nothing that is right takes that long, even on a busy machine.
+const patience = 5 * time.Minute
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// The tests wait most of the time: for servers, and for leases to end.
@@ -44,7 +47,7 @@ func newWorldAlone(t *testing.T, options ...embedded.Option) *world {
 	s, err := embedded.Start("", options...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	w := &world{t, ctx, s, nil}
 	w.client = w.newClient()
@@ -63,7 +66,7 @@ func (w *world) join(opts ...fleet.Option) *fleet.Fleet {
 	f, err := fleet.New(w.ctx, etcd.New(w.newClient(), "test"), opts...)
 	require.NoError(w, err)
 	w.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		require.NoError(w, f.Close(ctx), "something is still held")
 	})
@@ -79,7 +82,7 @@ func (w *world) semaphore(f *fleet.Fleet, size int64) *fleet.Semaphore {
 // eventually waits for what the network brings.
 func (w *world) eventually(is func() bool, what string) {
 	w.Helper()
-	require.Eventually(w, is, 10*time.Second, time.Millisecond, what)
+	require.Eventually(w, is, patience, time.Millisecond, what)
 }
 
 // entries returns how many entries the line of a semaphore has.

@@ -36,7 +36,7 @@ const (
 	namespace = "billing"
 	user      = "worker"
 	password  = "secret"
-	patience  = time.Minute
+	patience  = 5 * time.Minute
 )
 
 // server starts an etcd with authentication, where user may read and write what begins with the
