@@ -456,3 +456,35 @@ func TestSlowToBegin(t *testing.T) {
 		require.ErrorIs(b, err, context.DeadlineExceeded)
 	})
 }
+
+// A session is lost while the server is asked, and the driver sees that before the requests of the
+// old tenancy have ended. Who asks the fleet is answered by the next one.
+func TestTryWhileATenancyTurns(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, c := b.join(0)
+		s, err := f.Semaphore(b.ctx, "s", 1)
+		require.NoError(b, err)
+		d := f.running()[0]
+		var old *tenancy
+		c.On(func(_ context.Context, request string) error {
+			if request != "txn" || old != nil {
+				return nil
+			}
+			lost := f.session.Load()
+			lost.lose()
+			d.mu.Lock() // the first half of turn
+			old = d.current.Load()
+			d.old = append(d.old, old)
+			d.current.Store(newTenancy(d.fleet, &d.bell))
+			d.mu.Unlock()
+			d.in.wake()
+			return store.ErrEnded
+		})
+		ok, err := s.TryAcquireContext(b.ctx, 1)
+		require.NoError(b, err)
+		require.True(b, ok, "nobody else wants it")
+		old.end()
+		s.Release(1)
+		b.leave(f)
+	})
+}
