@@ -112,7 +112,7 @@ func (m *membership) join(ctx context.Context) (*session, error) {
 const farthest = 3
 
 // grant gets a lease and has others know whose it is. It returns how long an answer took.
-func (m *membership) grant(ctx context.Context) (s *session, trip time.Duration, err error) {
+func (m *membership) grant(ctx context.Context) (_ *session, trip time.Duration, err error) {
 	var sent clock.Instant
 	var lease int64
 	var lasts time.Duration
@@ -125,7 +125,7 @@ func (m *membership) grant(ctx context.Context) (s *session, trip time.Duration,
 		return nil, 0, err
 	}
 	trip = time.Duration(clock.Now().Mono - sent.Mono)
-	s = newSession(lease, sent, min(m.ttl, lasts))
+	s := newSession(lease, sent, min(m.ttl, lasts)) // no result: the renewal has it, too
 	var renewal sync.WaitGroup
 	if trip > m.ttl/10 { // a renewal that waited for the next answer might be too late
 		renewal.Go(func() { m.renewAtOnce(ctx, s) })

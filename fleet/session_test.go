@@ -488,3 +488,23 @@ func TestTryWhileATenancyTurns(t *testing.T) {
 		b.leave(f)
 	})
 }
+
+// A process that may not begin a session joins not, also while the lease is renewed at once.
+func TestBeginIsRefusedWhileTheLeaseIsRenewed(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		c := b.Connect(0)
+		refused := errors.New("refused")
+		c.On(func(ctx context.Context, request string) error {
+			switch request {
+			case "grant":
+				pause(ctx, 300*time.Millisecond) // more than a tenth of the TTL
+			case "begin":
+				return refused
+			}
+			return nil
+		})
+		_, err := New(b.ctx, c, WithTTL(2*time.Second))
+		require.ErrorIs(b, err, refused)
+		require.Equal(b, 1, c.Asked("revoke"), "no lease is left")
+	})
+}

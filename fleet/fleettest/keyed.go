@@ -359,7 +359,7 @@ func keysAtRestCostNothing(w *world) {
 	f, x := w.disturbed(fleet.WithTTL(w.TTL))
 	k := w.keyed(f, 2)
 	var users sync.WaitGroup
-	before := x.sum(x.asked, "txn", "read")
+	before, vain := x.sum(x.asked, "txn", "read"), x.sum(x.vain, "txn", "read")
 	for i := range keys {
 		users.Go(func() {
 			w.noError(k.Acquire(w.ctx, fmt.Sprint(i), 1))
@@ -368,6 +368,8 @@ func keysAtRestCostNothing(w *world) {
 	}
 	users.Wait()
 	w.eventually(func() bool { return k.Len() == 0 && x.sum(x.going, "txn") == 0 }, "keys are left")
-	w.check(x.sum(x.asked, "txn", "read")-before < 3*keys, "two requests a key, and some that are repeated")
+	asked := x.sum(x.asked, "txn", "read") - before
+	vain = x.sum(x.vain, "txn", "read") - vain // a busy server: each costs a read, the same again, and a fence
+	w.check(asked < 3*keys+4*vain, asked, vain, "two requests a key, and some that are repeated")
 	w.rests(x, keys)
 }

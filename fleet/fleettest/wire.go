@@ -25,10 +25,11 @@ type wire struct {
 	mu    sync.Mutex
 	asked map[string]int // requests that were begun
 	going map[string]int // those that have not ended
+	vain  map[string]int // those that ended with an error
 }
 
 func newWire(s store.Store) *wire {
-	x := &wire{Store: s, asked: make(map[string]int), going: make(map[string]int)}
+	x := &wire{Store: s, asked: make(map[string]int), going: make(map[string]int), vain: make(map[string]int)}
 	x.on(nil)
 	return x
 }
@@ -122,10 +123,14 @@ func ask[T any](ctx context.Context, x *wire, request string, do func(context.Co
 	count(x.asked, 1)
 	count(x.going, 1)
 	defer count(x.going, -1)
-	if err := (*x.hook.Load())(ctx, request, func(ctx context.Context) { _, _ = do(ctx) }); err != nil {
-		return v, err
+	err = (*x.hook.Load())(ctx, request, func(ctx context.Context) { _, _ = do(ctx) })
+	if err == nil {
+		v, err = do(ctx)
 	}
-	return do(ctx)
+	if err != nil {
+		count(x.vain, 1)
+	}
+	return v, err
 }
 
 // ask2 is ask for two values.
