@@ -90,14 +90,14 @@ func (p *patience) unanswered(sent time.Time) {
 
 // once makes a request and gives it up after the limit. It reports whether that is why it failed.
 func (p *patience) once(ctx context.Context, request func(context.Context) error) (late bool, err error) {
-	limited, cancel := context.WithTimeout(ctx, p.limit())
+	sent, limit := time.Now(), p.limit()
+	limited, cancel := context.WithDeadline(ctx, sent.Add(limit))
 	defer cancel()
-	sent := time.Now()
 	err = request(limited)
 	switch {
 	case err == nil:
 		p.answered(sent)
-	case limited.Err() != nil && ctx.Err() == nil:
+	case ctx.Err() == nil && time.Since(sent) >= limit: // a dial may notice that before the context does
 		p.unanswered(sent)
 		return true, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -507,4 +508,23 @@ func TestBeginIsRefusedWhileTheLeaseIsRenewed(t *testing.T) {
 		require.ErrorIs(b, err, refused)
 		require.Equal(b, 1, c.Asked("revoke"), "no lease is left")
 	})
+}
+
+// A connection may fail at the limit of a request before the context of that has ended. The request
+// is late all the same, and is made again.
+func TestARequestThatFailsAtItsLimitIsLate(t *testing.T) {
+	p := patience{least: 2 * time.Millisecond}
+	for range 20 {
+		late, err := p.once(t.Context(), func(ctx context.Context) error {
+			end, _ := ctx.Deadline()
+			for time.Now().Before(end) { // no timer of this process comes first
+			}
+			return os.ErrDeadlineExceeded
+		})
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.True(t, late)
+	}
+	late, err := p.once(t.Context(), func(context.Context) error { return os.ErrInvalid })
+	require.ErrorIs(t, err, os.ErrInvalid)
+	require.False(t, late)
 }
