@@ -96,6 +96,7 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 // A request that is refused waits for nothing, and leaves nothing behind. Only the error of one
 // that could never be granted has numbers, and is made for it.
 func TestRefusalAllocatesNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
 	for kind, opts := range kinds {
 		s := semaphore.New(1, opts...)
 		require.ErrorIs(t, s.Acquire(bg, 2), semaphore.ErrTooLarge, kind)
