@@ -127,9 +127,10 @@ var rwScenarios = []rwScenario{
 		body:  func(cs *section) { cs.Same(2, "reader", func(int) { cs.read() }); cs.Go("writer", cs.write) },
 	},
 	{
-		name: "writes and read",
-		long: true,
-		body: func(cs *section) { cs.Same(2, "writer", func(int) { cs.write() }); cs.Go("reader", cs.read) },
+		name:  "writes and read",
+		long:  true,
+		bound: 4,
+		body:  func(cs *section) { cs.Same(2, "writer", func(int) { cs.write() }); cs.Go("reader", cs.read) },
 	},
 	{name: "reads and writes", long: true, bound: 2, body: func(cs *section) {
 		cs.Same(2, "reader", func(int) { cs.read() })
@@ -141,7 +142,7 @@ var rwScenarios = []rwScenario{
 		both := new(interleave.Int32)
 		cs.Same(2, "reader", func(int) { cs.together(both) })
 	}},
-	{name: "share behind a write", body: func(cs *section) {
+	{name: "share behind a write", bound: 4, body: func(cs *section) {
 		both := new(interleave.Int32)
 		cs.l.Lock()
 		cs.Same(2, "reader", func(int) { cs.together(both) })

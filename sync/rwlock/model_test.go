@@ -130,6 +130,7 @@ var scenarios = []scenario{
 	{
 		name: "writes and read",
 		long: true,
+		wide: true,
 		body: func(cs *section) { cs.Same(2, "writer", func(int) { cs.write() }); cs.Go("reader", cs.read) },
 	},
 	{name: "write twice and read", slow: true, body: func(cs *section) { cs.threads(func() { cs.write(); cs.write() }, cs.read) }},
@@ -147,7 +148,7 @@ var scenarios = []scenario{
 	}},
 	// A reader goes, and one that came before it stays. Which slot or permit is given back must not
 	// matter.
-	{name: "overlapping reads and write", long: true, body: func(cs *section) {
+	{name: "overlapping reads and write", long: true, wide: true, body: func(cs *section) {
 		cs.l.RLock()
 		cs.enter(oneReader, 0)
 		cs.threads(cs.read, func() { cs.leave(oneReader); cs.l.RUnlock() }, cs.write)
@@ -160,7 +161,7 @@ var scenarios = []scenario{
 	{name: "try", wide: true, body: func(cs *section) {
 		cs.threads(func() { cs.readIf(cs.l.TryRLock()) }, func() { cs.writeIf(cs.l.TryLock()) }, cs.read)
 	}},
-	{name: "try and write", slow: true, body: func(cs *section) {
+	{name: "try and write", wide: true, body: func(cs *section) {
 		cs.threads(func() { cs.readIf(cs.l.TryRLock()) }, func() { cs.writeIf(cs.l.TryLock()) }, cs.write)
 	}},
 	// Where no goroutine waits and no writer holds, a try to read must not fail; while the bias was
