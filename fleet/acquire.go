@@ -186,9 +186,10 @@ func (d *driver) tryAsking(ctx context.Context, n int64) (t *tenancy, err error)
 			return unlessDone(ctx, t, n)
 		case err == nil:
 			t.Release(n)
-		case errors.Is(err, ErrPending) && t == d.current.Load():
-			return nil, nil
-		case errors.Is(err, ErrPending): // t is lost, and about to end its requests
+		case errors.Is(err, ErrPending):
+			if t == d.current.Load() { // otherwise t is lost, and about to end its requests
+				return nil, nil
+			}
 		case errors.Is(err, ErrTooLarge):
 			if err := d.refusedSince(before); err != nil {
 				return nil, err

@@ -490,7 +490,7 @@ func TestTryWhileATenancyTurns(t *testing.T) {
 	})
 }
 
-// A process that may not begin a session joins not, also while the lease is renewed at once.
+// A process that may not begin a session does not join, even while the lease is renewed at once.
 func TestBeginIsRefusedWhileTheLeaseIsRenewed(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		c := b.Connect(0)

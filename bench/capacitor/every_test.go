@@ -13,7 +13,7 @@ import (
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
 	"github.com/farad-go/farad/bench/peers"
-	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 // A lock that is documented as FIFO is FIFO.
@@ -124,9 +124,7 @@ func TestLocksCancelAsTheySay(t *testing.T) {
 
 // A lock that is documented not to allocate does not, while many wait.
 func TestLocksAllocateAsTheySay(t *testing.T) {
-	if interleave.RaceEnabled {
-		t.Skip("with the race detector sync.Pool forgets one in four")
-	}
+	locktest.SkipUnderRace(t)
 	const short, long = 10 * time.Millisecond, 640 * time.Millisecond
 	for _, l := range everyLocks {
 		keeps := func(s locks.Sample) bool {

@@ -117,6 +117,10 @@ func TestWhatEachPolicyMakesOfAnOverload(t *testing.T) {
 	}
 	require.NoError(t, writeTable(t.Output(), rows))
 
+	most, least := 0.8, 0.9
+	if testing.Short() { // fewer requests, and so more chance
+		most, least = 0.9, 0.7
+	}
 	const flood, twice = "flood", "2x load"
 	for _, s := range []string{flood, twice} {
 		require.Less(t, got["fifo"][s].useful, 0.5, s)
@@ -130,14 +134,14 @@ func TestWhatEachPolicyMakesOfAnOverload(t *testing.T) {
 		require.Greater(t, got[name][flood].urgent, 0.9, name)
 	}
 	for _, name := range []string{"fifo", "maxwaiting", "refuselate", "codel", "lifo", "vegas"} {
-		require.Less(t, got[name][flood].urgent, 0.9, name)
+		require.Less(t, got[name][flood].urgent, most, name)
 	}
 	for _, name := range []string{"cap", "time", "tree"} {
 		require.Greater(t, got[name][flood].urgent, 0.9, name)
 	}
 	require.Less(t, got["users"][flood].urgent, 0.8, "bulk has many")
 	for _, name := range []string{"cap", "time"} {
-		require.Greater(t, got[name]["slow"].urgent, 0.7, name)
+		require.Greater(t, got[name]["slow"].urgent, least, name)
 	}
 	for _, name := range []string{"shares", "tree"} {
 		require.Less(t, got[name]["slow"].urgent, 0.8, "they divide grants")
