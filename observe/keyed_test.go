@@ -24,10 +24,18 @@ func keysOf(t *testing.T, name string) Lock {
 	return Lock{}
 }
 
-// waitsFor waits until so many wait for keys of a lock.
+// waitsFor waits until so many wait for keys of a lock. A wait has a record before the line of its
+// key has it, and the line loses it first.
 func waitsFor(t *testing.T, name string, n int) {
 	t.Helper()
-	locktest.Eventually(t, "they wait", func() bool { return len(keysOf(t, name).Waiters) == n })
+	locktest.Eventually(t, "they wait", func() bool {
+		l := keysOf(t, name)
+		queued := 0
+		for _, k := range l.Keys {
+			queued += k.Waiting
+		}
+		return queued == n && len(l.Waiters) == n
+	})
 }
 
 // A cycle over two keys of one table is a deadlock, and is told once. Who waits for another key is
