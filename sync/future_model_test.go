@@ -51,7 +51,7 @@ func TestModelFuturesOfRWMutexAsMutex(t *testing.T) {
 		New:   func() mutextest.Small { return newRWMutex(Express - 1) },
 		Bound: 2,
 		After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWMutex)) },
-	})
+	}, knownRaces()...)
 }
 
 // Futures of readers and writers that are polled to the end, released in any state, or dropped,

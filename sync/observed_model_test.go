@@ -100,7 +100,7 @@ func TestModelObservedRWMutex(t *testing.T) {
 				New:   func() mutextest.Small { return newRWMutex(Express - 1) },
 				Bound: 2,
 				After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWMutex)) },
-			}))
+			}), knownRaces()...)
 		})
 		for _, line := range []string{"R W", "W r", "y R", "x w", "t x", "k K", "e r"} {
 			t.Run(fmt.Sprintf("%s/futures/%s", o.name, line), func(t *testing.T) {

@@ -137,8 +137,7 @@ func calledBack(errs []error, act func(w *world, head *waiter.Future)) func(*wor
 		w.Go("t", func() {
 			act(w, head)
 			head.Release()
-			w.useOr(1, w.awaitDone(f), errs...)
-			last.Release() // if f has been granted by another, who is not done with its waker
+			w.useOr(1, w.awaitDone(f), errs...) // the end of f releases last
 		})
 		w.Go("holder", func() { w.give(1) })
 	}
