@@ -13,7 +13,7 @@ import (
 
 // The third step is not named after its group.
 const steps = "stress\tstress: all\t./...\tgo test ./...\n" +
-	"interleave\tinterleave: a\t-C . ./a\tmodel_checks a model_checks () { go test; }\n" +
+	"interleave\tinterleave: a\t-without explored -C . ./a\tmodel_checks a model_checks () { go test; }\n" +
 	"fuzz\trace: b\t./b list.txt\tgo test -fuzz\n"
 
 // A repository is a folder with pages, and the command in it.
@@ -163,6 +163,10 @@ func TestWhatAStepReads(t *testing.T) {
 		{"list.txt", "two\n", names[2:]},
 		{"go.sum", "m v1 h1\n", names},
 		{"README.md", "prose\n", nil},
+		{"a/model_test.go", "//go:build explored && linux\n\npackage a\n", names[:1]},
+		{"a/model_test.go", "//go:build explored || linux\n\npackage a\n", names[:2]},
+		{"a/model_test.go", "//go:build !explored\n\npackage a\n", names[:2]},
+		{"b/model.go", "//go:build explored\n\npackage b\n", []string{names[0], names[2]}},
 	} {
 		r = newRepository(t)
 		before := r.hashes()

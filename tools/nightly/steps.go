@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"go/build/constraint"
 	"go/scanner"
 	"go/token"
 	"hash"
@@ -31,9 +33,10 @@ type step struct {
 // group, the name, what the step reads, and its definition.
 //
 // What a step reads are words: patterns of packages, "-C" and the folder of a module, to which the
-// patterns after it belong, and names of other files from the root.
+// patterns after it belong, "-without" and a build tag, and names of other files from the root. A
+// step without a tag does not read the files that only builds with the tag have.
 func readSteps(root string, tree *repo.Tree, in io.Reader) ([]*step, error) {
-	h := &hasher{root: root, files: map[string][]byte{}}
+	h := &hasher{root: root, files: map[string][]byte{}, tags: map[string]map[string]bool{}}
 	var steps []*step
 	names := map[string]bool{}
 	lines := bufio.NewScanner(in)
@@ -67,13 +70,16 @@ func readSteps(root string, tree *repo.Tree, in io.Reader) ([]*step, error) {
 
 // read adds to sum what the words stand for.
 func (s *step) read(sum hash.Hash, h *hasher, tree *repo.Tree, words []string) error {
-	module := "."
+	module, without := ".", ""
 	names := map[string]bool{}
 	for i := 0; i < len(words); i++ {
 		switch word := words[i]; {
 		case word == "-C" && i+1 < len(words):
 			i++
 			module = path.Clean(words[i])
+		case word == "-without" && i+1 < len(words):
+			i++
+			without = words[i]
 		case strings.HasPrefix(word, "."+"/") || word == ".":
 			found, err := tree.Match(module, word)
 			if err != nil {
@@ -94,6 +100,9 @@ func (s *step) read(sum hash.Hash, h *hasher, tree *repo.Tree, words []string) e
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		content, err := h.content(name)
+		if h.tags[name][without] {
+			continue
+		}
 		if errors.Is(err, os.ErrNotExist) && path.Base(name) == "go.sum" {
 			continue // of a module that requires nothing
 		} else if err != nil {
@@ -104,10 +113,11 @@ func (s *step) read(sum hash.Hash, h *hasher, tree *repo.Tree, words []string) e
 	return nil
 }
 
-// A hasher remembers the hashes of files: many steps read the same ones.
+// A hasher remembers the hashes of files, which many steps read, and the build tags that they need.
 type hasher struct {
 	root  string
 	files map[string][]byte
+	tags  map[string]map[string]bool
 }
 
 func (h *hasher) content(name string) ([]byte, error) {
@@ -119,11 +129,47 @@ func (h *hasher) content(name string) ([]byte, error) {
 		return nil, err
 	}
 	if path.Ext(name) == ".go" && !strings.Contains("/"+name, "/testdata/") {
+		if h.tags[name], err = needs(text); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		text = code(text)
 	}
 	sum := sha256.Sum256(text)
 	h.files[name] = sum[:]
 	return sum[:], nil
+}
+
+// needs returns the build tags without which a Go file is in no build.
+func needs(text []byte) (map[string]bool, error) {
+	for line := range bytes.Lines(text) {
+		line := string(bytes.TrimSpace(line))
+		if strings.HasPrefix(line, "package ") {
+			break
+		}
+		if constraint.IsGoBuild(line) {
+			x, err := constraint.Parse(line)
+			if err != nil {
+				return nil, err
+			}
+			tags := map[string]bool{}
+			conjuncts(x, tags)
+			return tags, nil
+		}
+	}
+	return nil, nil
+}
+
+// conjuncts adds to tags those without which x is false whatever the others are. It need not find
+// all: a file that is read in vain only makes a row stale too early.
+func conjuncts(x constraint.Expr, tags map[string]bool) {
+	switch x := x.(type) {
+	case *constraint.TagExpr:
+		tags[x.Tag] = true
+	case *constraint.AndExpr:
+		conjuncts(x.X, tags)
+		conjuncts(x.Y, tags)
+	default:
+	}
 }
 
 // code returns the words of a Go file, without the comments that only people read.
