@@ -648,7 +648,7 @@ func TestOthersComeOver(t *testing.T) {
 						holder.unlock()
 					}
 					holder.lock()
-					var got atomic.Bool
+					var got, left atomic.Bool
 					for i := range 3 {
 						if i != first {
 							require.False(t, futures[i-min(1, i/(first+1))].Poll(nil))
@@ -669,6 +669,7 @@ func TestOthersComeOver(t *testing.T) {
 							time.Sleep(time.Millisecond)
 							f.Release()
 						}
+						left.Store(true)
 					}()
 					synctest.Test(t, func(*testing.T) {
 						for !got.Load() { // If the bubble waited durably it would be a deadlock.
@@ -676,7 +677,7 @@ func TestOthersComeOver(t *testing.T) {
 							waits.unlock()
 						}
 					})
-					awaitTrue(func() bool { return !futures[0].Complete() && !futures[1].Complete() })
+					awaitTrue(left.Load)
 					rows.mu.Lock()
 					defer rows.mu.Unlock()
 					require.Empty(t, rows.of)

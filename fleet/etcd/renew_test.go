@@ -241,7 +241,8 @@ func TestRenewalsHaveAWayOfTheirOwn(t *testing.T) {
 		c := m.client(b)
 		defer c.Close()
 		used := map[int]bool{}
-		for range 20 {
+		for n := 0; n < 20 || len(used) < 3; n++ { // the first way is random
+			require.Less(b, n, 200, "some members are never used")
 			f, err := fleet.New(b.ctx, New(c, "test"), fleet.WithTTL(6*time.Second))
 			require.NoError(b, err)
 			for _, s := range m.all {
@@ -253,7 +254,9 @@ func TestRenewalsHaveAWayOfTheirOwn(t *testing.T) {
 			streams, renewals := 0, 0
 			for i, s := range m.all {
 				s.mu.Lock()
-				used[i] = used[i] || s.renewals > 0
+				if s.renewals > 0 {
+					used[i] = true
+				}
 				streams, renewals = streams+s.streams, renewals+s.renewals
 				s.mu.Unlock()
 			}
@@ -261,7 +264,6 @@ func TestRenewalsHaveAWayOfTheirOwn(t *testing.T) {
 			require.InDelta(b, 30, renewals, 1)
 			b.leave(f)
 		}
-		require.Len(b, used, 3)
 	})
 }
 

@@ -207,7 +207,8 @@ func TestAProcessHasTwoConnections(t *testing.T) {
 	connections := func() int {
 		return w.count("SELECT count(*) FROM pg_stat_activity WHERE usename = 'worker'")
 	}
-	require.LessOrEqual(t, connections(), 2)
+	// A connection that was given up because a request was late may be counted for a moment longer.
+	w.eventually(func() bool { return connections() <= 2 }, "no line has a connection of its own")
 	all.Wait()
 	w.eventually(func() bool { return connections() == 2 }, "one has the watch, one the requests")
 }

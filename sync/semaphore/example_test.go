@@ -40,10 +40,10 @@ func ExampleSemaphore() {
 // A weighted request: the semaphore counts bytes.
 func ExampleSemaphore_Acquire() {
 	memory := semaphore.New(1 << 20)
+	fmt.Println(memory.Acquire(context.Background(), 900<<10))
+
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
-
-	fmt.Println(memory.Acquire(ctx, 900<<10))
 	fmt.Println(memory.Acquire(ctx, 200<<10)) // waits until ctx is done
 	fmt.Println(memory.Acquire(ctx, 2<<20))   // done context
 	fmt.Println(memory.Acquire(context.Background(), 2<<20))

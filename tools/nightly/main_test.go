@@ -179,7 +179,18 @@ func TestWhatAStepReads(t *testing.T) {
 		}
 		require.Equal(t, c.stale, stale, "%s: %q", c.name, c.text)
 	}
-	_, before := r.run(steps, "list")
+	imports := "g\ta\t./b -imported ./a\tgo\n"
+	list := func(steps string) string {
+		_, printed := r.run(steps, "list")
+		return printed
+	}
+	before := list(imports)
+	r.write("a/a_test.go", "package a\n")
+	require.Equal(t, before, list(imports), "a test that it does not run")
+	r.write("a/a.go", "package a\n")
+	require.NotEqual(t, before, list(imports))
+
+	before = list(steps)
 	_, after := r.run(strings.Replace(steps, "-fuzz", "-fuzz -race", 1), "list")
 	require.NotEqual(t, before, after, "the step's definition")
 }

@@ -33,8 +33,9 @@ type step struct {
 // group, the name, what the step reads, and its definition.
 //
 // What a step reads are words: patterns of packages, "-C" and the folder of a module, to which the
-// patterns after it belong, "-without" and a build tag, and names of other files from the root. A
-// step without a tag does not read the files that only builds with the tag have.
+// patterns after it belong, "-without" and a build tag, "-imported", and names of other files from
+// the root. A step without a tag does not read the files that only builds with the tag have. Of the
+// packages that are only imported it does not run the tests.
 func readSteps(root string, tree *repo.Tree, in io.Reader) ([]*step, error) {
 	h := &hasher{root: root, files: map[string][]byte{}, tags: map[string]map[string]bool{}}
 	var steps []*step
@@ -70,7 +71,7 @@ func readSteps(root string, tree *repo.Tree, in io.Reader) ([]*step, error) {
 
 // read adds to sum what the words stand for.
 func (s *step) read(sum hash.Hash, h *hasher, tree *repo.Tree, words []string) error {
-	module, without := ".", ""
+	module, without, imported := ".", "", false
 	names := map[string]bool{}
 	for i := 0; i < len(words); i++ {
 		switch word := words[i]; {
@@ -80,15 +81,21 @@ func (s *step) read(sum hash.Hash, h *hasher, tree *repo.Tree, words []string) e
 		case word == "-without" && i+1 < len(words):
 			i++
 			without = words[i]
+		case word == "-imported":
+			imported = true
 		case strings.HasPrefix(word, "."+"/") || word == ".":
 			found, err := tree.Match(module, word)
 			if err != nil {
 				return err
 			}
 			for _, p := range found {
-				s.packages = append(s.packages, p)
+				if !imported {
+					s.packages = append(s.packages, p)
+				}
 				for _, name := range tree.Inputs(p) {
-					names[name] = true
+					if !imported || !strings.HasSuffix(name, "_test.go") {
+						names[name] = true
+					}
 				}
 			}
 		default:

@@ -69,6 +69,7 @@ func TestLossIsKnownFirst(t *testing.T) {
 	if testing.Short() {
 		phases = 3
 	}
+	longest := stalls(t)
 	var running sync.WaitGroup
 	for i := range phases {
 		link, err := c.Link()
@@ -95,7 +96,10 @@ func TestLossIsKnownFirst(t *testing.T) {
 			waiting.Unlock()
 			link.Heal()
 			t.Logf("%s: known %.3f s before", name, lead.Seconds())
-			if valid || lead <= 0 {
+			// A fifth of a lease lies between. If the machine stands still, who notices the loss
+			// may run later than who gets the lock.
+			late := time.Duration(longest.Load()) > ttl/10
+			if valid || lead <= 0 && !late {
 				t.Errorf("%s: valid: %v; known %v before another has it", name, valid, lead)
 			}
 		})

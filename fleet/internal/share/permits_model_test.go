@@ -305,6 +305,29 @@ func TestModelPermits(t *testing.T) {
 	}
 }
 
+// A release grants a future, which is given up at that moment, and a goroutine. What the future has
+// refused is granted again before the goroutine runs, and the goroutine is woken once: another wake
+// would end a later wait of it.
+func TestModelAFutureRefusesBesideAGoroutine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tier two")
+	}
+	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
+		c := newCounter(x, 2, 2)
+		x.Assert(c.Try(2), "they are not free")
+		var f waiter.Future
+		var r Request
+		r.Of(&c.Share)
+		waiter.Bind(&f, &r, 1)
+		x.Assert(!f.Poll(nil), "they are free")
+		x.Go("dropper", f.Release)
+		x.Go("holder", func() { c.leave(2) })
+		x.Go("waiter", func() { c.use(1); c.use(2) })
+		x.Go("other", func() { c.use(2) })
+		c.end()
+	})
+}
+
 // everyTrace is a search that is exhaustive, unless the race detector slows it down.
 func everyTrace() interleave.Options {
 	if interleave.RaceEnabled {

@@ -3,6 +3,7 @@
 package share
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -48,15 +49,18 @@ func TestTheDriverIsToldOfWhoGivesUp(t *testing.T) {
 	a.Learn(line.State{Rev: 5, Size: 1, Entries: []line.Entry{other}}, 0)
 	txn, _ := s.Plan(a, 0)
 	require.Nil(t, txn)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	ended := make(chan error)
-	go func() { ended <- s.Wait(waiter.After(50*time.Millisecond), 1) }()
+	go func() { ended <- s.Wait(waiter.UntilDone(ctx), 1) }()
 	<-bell.calls // it waits
 	bell.Clear()
 	txn, _ = s.Plan(a, 0)
 	require.Len(t, txn.Ops, 1)
 	a.Answered(true)
 	a.See(6, 1, line.Entry{Key: line.Key{Lease: 7}, Create: 6, Mod: 6, Weight: 1})
-	require.Error(t, <-ended)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
 	require.True(t, bell.isRung())
 	txn, _ = s.Plan(a, 0)
 	require.Equal(t, []line.Op{{Key: line.Key{Lease: 7}, Mod: 6}}, txn.Ops)

@@ -36,12 +36,11 @@ func (s *show) breakThings(ctx context.Context, d time.Duration) {
 	end := time.After(d)
 	next := time.NewTimer(firstFault)
 	defer next.Stop()
-	for i := 0; ; i++ {
+	// How many faults there are depends on the plan, and not on how late their times are noticed.
+	for i, at := 0, firstFault; at < d; i, at = i+1, at+faultEvery {
 		select {
 		case <-next.C:
 			next.Reset(faultEvery)
-		case <-end:
-			return
 		case <-ctx.Done():
 			return
 		}
@@ -52,6 +51,10 @@ func (s *show) breakThings(ctx context.Context, d time.Duration) {
 				s.fail(err)
 			}
 		})
+	}
+	select {
+	case <-end:
+	case <-ctx.Done():
 	}
 }
 
