@@ -3,6 +3,7 @@ package rt_test
 import (
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -195,37 +196,41 @@ func TestStatsCount(t *testing.T) {
 
 // What is taken from a worker in a poll that takes long counts as stolen.
 func TestStatsCountSteals(t *testing.T) {
-	const n = 10
-	ex := rt.New(rt.WithWorkers(2))
-	ran := make(chan struct{}, n)
-	release, releaseOther := blockedWithInbox(t, ex, n, func() { ran <- struct{}{} })
-	releaseOther()
-	for range n {
-		locktest.Receive(t, ran)
-	}
-	release()
-	shutdown(t, ex)
-	require.EqualValues(t, n, ex.Stats().Steals)
+	synctest.Test(t, func(t *testing.T) { // otherwise the monitor may move some of them again
+		const n = 10
+		ex := rt.New(rt.WithWorkers(2))
+		ran := make(chan struct{}, n)
+		release, releaseOther := blockedWithInbox(t, ex, n, func() { ran <- struct{}{} })
+		releaseOther()
+		for range n {
+			locktest.Receive(t, ran)
+		}
+		release()
+		shutdown(t, ex)
+		require.EqualValues(t, n, ex.Stats().Steals)
+	})
 }
 
 // A task's queue shows while its worker is busy.
 func TestStatsShowTheQueues(t *testing.T) {
-	ex := start(t, rt.WithWorkers(2))
-	release := occupy(t, ex)
-	in, gate := make(chan struct{}), make(chan struct{})
-	require.NoError(t, ex.Spawn(newPoll(func(cx *rt.Context) bool {
-		for range 3 { // no more than a queue holds, even the small ones of the explorer of interleavings
-			assert.NoError(t, cx.Spawn(once(func() {})))
-		}
-		close(in)
-		<-gate
-		return true
-	})))
-	locktest.Receive(t, in)
-	stats := ex.Stats()
-	require.Equal(t, 3, stats.Queued[0]+stats.Queued[1])
-	close(gate)
-	release()
+	synctest.Test(t, func(t *testing.T) { // the monitor, which moves the queue of a long poll, does not look meanwhile
+		ex := start(t, rt.WithWorkers(2))
+		release := occupy(t, ex)
+		in, gate := make(chan struct{}), make(chan struct{})
+		require.NoError(t, ex.Spawn(newPoll(func(cx *rt.Context) bool {
+			for range 3 { // no more than a queue holds, even the small ones of the explorer of interleavings
+				assert.NoError(t, cx.Spawn(once(func() {})))
+			}
+			close(in)
+			<-gate
+			return true
+		})))
+		locktest.Receive(t, in)
+		stats := ex.Stats()
+		require.Equal(t, 3, stats.Queued[0]+stats.Queued[1])
+		close(gate)
+		release()
+	})
 }
 
 // A name is for all lives of a task.

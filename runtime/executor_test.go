@@ -402,8 +402,13 @@ func blockedWith(t *testing.T, ex *rt.Executor, n, spawned int, ran func(i int))
 	in, gate := make(chan struct{}), make(chan struct{})
 	tasks = make([]*pollFunc, n)
 	first := true
+	var unpolled atomic.Int64 // the monitor may take tasks away before their first poll
+	unpolled.Store(int64(n))
 	require.NoError(t, ex.Spawn(newPoll(func(cx *rt.Context) bool {
 		if !first {
+			if unpolled.Load() > 0 {
+				return cx.Yield()
+			}
 			for i := range spawned {
 				assert.NoError(t, cx.Spawn(once(func() { ran(n + i) })))
 			}
@@ -417,6 +422,7 @@ func blockedWith(t *testing.T, ex *rt.Executor, n, spawned int, ran func(i int))
 			tasks[i] = newPoll(func(*rt.Context) bool {
 				if !polled {
 					polled = true
+					unpolled.Add(-1)
 					return false
 				}
 				ran(i)

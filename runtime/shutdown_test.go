@@ -98,17 +98,19 @@ func TestShutdownCancelsWhenItsContextIsDone(t *testing.T) {
 
 // The time of grace holds for a context whose Done closes before its Err says so, too.
 func TestShutdownBelievesDone(t *testing.T) {
-	ex := rt.New(rt.WithWorkers(1))
-	s := held(t, 1)
-	h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
-	locktest.AwaitWaiting(t, s, 1)
-	err := ex.Shutdown(silent{bg})
-	require.ErrorContains(t, err, "shutdown cancelled 1 task")
-	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorIs(t, ex.Cause(), context.Canceled)
-	require.ErrorIs(t, h.Err(), rt.ErrCancelled)
-	s.Release(1)
-	requireIdle(t, s)
+	synctest.Test(t, func(t *testing.T) { // for the time of grace
+		ex := rt.New(rt.WithWorkers(1))
+		s := held(t, 1)
+		h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
+		locktest.AwaitWaiting(t, s, 1)
+		err := ex.Shutdown(silent{bg})
+		require.ErrorContains(t, err, "shutdown cancelled 1 task")
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, ex.Cause(), context.Canceled)
+		require.ErrorIs(t, h.Err(), rt.ErrCancelled)
+		s.Release(1)
+		requireIdle(t, s)
+	})
 }
 
 // silent is done, and has no error.
@@ -151,11 +153,13 @@ func TestCauseIsThatOfTheFirstCancel(t *testing.T) {
 
 // A done context does not make an error of a shutdown that had nothing to cancel.
 func TestShutdownOfNothingSucceeds(t *testing.T) {
-	for range 20 {
-		ex := rt.New()
-		require.NoError(t, ex.Shutdown(doneWith()))
-		require.NoError(t, ex.Shutdown(doneWith()))
-	}
+	synctest.Test(t, func(t *testing.T) { // for the time of grace
+		for range 20 {
+			ex := rt.New()
+			require.NoError(t, ex.Shutdown(doneWith()))
+			require.NoError(t, ex.Shutdown(doneWith()))
+		}
+	})
 }
 
 func TestShutdownsMayOverlap(t *testing.T) {

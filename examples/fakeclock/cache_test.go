@@ -60,8 +60,9 @@ func TestTimeGoesOnBesideAMutex(t *testing.T) {
 func goesOn(t *testing.T, l std.Locker, patience time.Duration) bool {
 	t.Helper()
 	var unlocked atomic.Bool
-	passed := make(chan struct{})
+	locked, passed := make(chan struct{}), make(chan struct{})
 	go func() {
+		<-locked
 		select {
 		case <-passed:
 		case <-time.After(patience):
@@ -72,6 +73,7 @@ func goesOn(t *testing.T, l std.Locker, patience time.Duration) bool {
 	}()
 	synctest.Test(t, func(*testing.T) {
 		l.Lock()
+		close(locked)
 		go func() {
 			l.Lock()
 			l.Unlock()

@@ -169,28 +169,30 @@ func TestTheProgram(t *testing.T) {
 }
 
 func TestFigures(t *testing.T) {
-	var counts tally
-	counts.begin()
-	require.Equal(t, "   0/s     0s     0s  ", counts.result().String())
-	require.Zero(t, counts.result().inTime())
-	before := counts.begun.Add(-time.Second)
-	counts.add(before, "")
-	require.Zero(t, counts.result().sent, "it began before")
+	synctest.Test(t, func(t *testing.T) {
+		var counts tally
+		counts.begin()
+		require.Equal(t, "   0/s     0s     0s  ", counts.result().String())
+		require.Zero(t, counts.result().inTime())
+		before := counts.begun.Add(-time.Second)
+		counts.add(before, "")
+		require.Zero(t, counts.result().sent, "it began before")
 
-	counts.begun = before // and now it did not
-	for i := range 100 {
-		counts.add(time.Now().Add(time.Duration(-i)*time.Millisecond), "")
-	}
-	for _, why := range []string{late, "shed", "shed", "line full", "line full"} {
-		counts.add(time.Now(), why)
-	}
-	counts.ended = before.Add(2 * time.Second)
-	r := counts.result()
-	require.Equal(t, 105, r.sent)
-	require.InDelta(t, 100.0/105, r.inTime(), 1e-9)
-	require.InDelta(t, 50, r.rate, 1e-9)
-	require.Equal(t, "2 line full, 2 shed, 1 late", r.failed)
-	require.Less(t, r.quantile(0.5), r.quantile(0.99))
+		counts.begun = before // and now it did not
+		for i := range 100 {
+			counts.add(time.Now().Add(time.Duration(-i)*time.Millisecond), "")
+		}
+		for _, why := range []string{late, "shed", "shed", "line full", "line full"} {
+			counts.add(time.Now(), why)
+		}
+		counts.ended = before.Add(2 * time.Second)
+		r := counts.result()
+		require.Equal(t, 105, r.sent)
+		require.InDelta(t, 100.0/105, r.inTime(), 1e-9)
+		require.InDelta(t, 50, r.rate, 1e-9)
+		require.Equal(t, "2 line full, 2 shed, 1 late", r.failed)
+		require.Less(t, r.quantile(0.5), r.quantile(0.99))
+	})
 }
 
 // The last frame stays, and fits the terminal.

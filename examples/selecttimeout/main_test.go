@@ -82,7 +82,7 @@ func TestTheTableHasALineForEachClient(t *testing.T) {
 	require.Empty(t, stderr.String())
 	require.Regexp(t, `(?m)^client +select +rt.Select +rt.Timeout$`, stdout.String())
 	for _, client := range "123" {
-		require.Regexp(t, `(?m)^`+string(client)+`( +served \d+m?s){3}$`, stdout.String())
+		require.Regexp(t, `(?m)^`+string(client)+`( +served [\d.]+m?s){3}$`, stdout.String())
 	}
 	require.Regexp(t, `(?m)^served +3 +3 +3$`, stdout.String())
 	require.Regexp(t, `(?m)^gave up +0 +0 +0$`, stdout.String())

@@ -5,10 +5,12 @@ package observetest_test
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/farad-go/farad/observe"
 	"github.com/farad-go/farad/observe/observetest"
 	"github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -172,10 +174,20 @@ func TestFaultDeadlock(t *testing.T) {
 		b.mu.Lock() // @dead3
 		met.Done()
 		met.Wait()
-		time.Sleep(10 * time.Millisecond) // The report names the older wait first.
+		for !aMutexIsWaitedFor() { // The report names the older wait first.
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(10 * time.Millisecond) // The times of two waits are those of two clocks.
 		a.mu.Lock()                       // @dead4
 	})
 	all.Wait()
+}
+
+// aMutexIsWaitedFor reports whether a goroutine waits for a mutex.
+func aMutexIsWaitedFor() bool {
+	return slices.ContainsFunc(observe.Read().Locks, func(l observe.Lock) bool {
+		return l.Kind == "sync.Mutex" && len(l.Waiters) > 0
+	})
 }
 
 func (a *account) rest() {

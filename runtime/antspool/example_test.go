@@ -13,7 +13,7 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// Eight goroutines, but only 100 megabytes at a time, and no caller waits for longer than a second.
+// Eight goroutines, but only 100 megabytes at a time, and no caller waits for longer than a minute.
 func ExamplePool() {
 	a, err := ants.NewPool(8, ants.WithNonblocking(true))
 	if err != nil {
@@ -21,7 +21,7 @@ func ExamplePool() {
 	}
 	p := antspool.New(a, antspool.WithGate(semaphore.New(100)))
 
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	done := make(chan string)
 	for _, megabytes := range []int64{30, 70, 101} {
@@ -32,7 +32,7 @@ func ExamplePool() {
 		}
 		fmt.Println(<-done)
 	}
-	fmt.Println(p.ReleaseTimeout(time.Second))
+	fmt.Println(p.ReleaseTimeout(time.Minute))
 	// Output:
 	// 30 MB: done
 	// 70 MB: done
