@@ -44,7 +44,8 @@ func UnaryClientInterceptor(l *limit.Limiter, opts ...Option) grpc.UnaryClientIn
 
 // StreamClientInterceptor does the same for streams, which hold their permits until their ends: see
 // the package documentation. It learns the end by [grpc.OnFinish], so the interceptors behind it
-// must pass the call options on. One that repeats streams stands before it.
+// must pass the call options on. gRPC may call that a moment after a cancelled stream has returned
+// its error. An interceptor that repeats streams stands before this one.
 func StreamClientInterceptor(l *limit.Limiter, opts ...Option) grpc.StreamClientInterceptor {
 	o := newOptions(l, opts)
 	return func(

@@ -67,6 +67,9 @@ func ExampleUnaryClientInterceptor() {
 	fmt.Println(m.GetStatus(), err, "in flight:", limiter.InFlight())
 	cancel()
 	_, err = stream.Recv()
+	for limiter.InFlight() > 0 { // until gRPC has finished the stream
+		time.Sleep(time.Millisecond)
+	}
 	fmt.Println(status.Code(err), "in flight:", limiter.InFlight())
 	// Output:
 	// SERVING <nil> in flight: 1
