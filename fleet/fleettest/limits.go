@@ -152,7 +152,10 @@ func locksAtRestCostNothing(w *world) {
 		w.noError(err)
 		w.noError(m.LockContext(w.ctx))
 		m.Unlock()
-		if i == 0 {
+		if i == 0 { // it has all that it needs once it watches, and has renewed
+			w.eventually(func() bool {
+				return x.sum(x.going, "watch") == 1 && x.sum(x.asked, "renew") > 0
+			}, "one watch, and a renewal")
 			goroutines = runtime.NumGoroutine()
 		}
 	}

@@ -173,8 +173,10 @@ func TestTransactionsAreRolledBack(t *testing.T) {
 				END $$;
 				CREATE CONSTRAINT TRIGGER fails AFTER UPDATE ON farad.space DEFERRABLE INITIALLY DEFERRED
 					FOR EACH ROW EXECUTE FUNCTION fails();`, sqlstate))
-			w.work(fs, 2, w.goOn)
-			require.Greater(t, w.count("SELECT last_value FROM faults"), 10)
+			w.work(fs, 2, func() {
+				w.goOn()
+				w.eventually(func() bool { return w.count("SELECT last_value FROM faults") > 10 }, "faults")
+			})
 			s := postgres.New(w.server.Config("worker"), w.ns)
 			for range 3 {
 				lease, _, err := s.Grant(w.ctx, time.Minute)

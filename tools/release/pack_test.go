@@ -19,6 +19,7 @@ import (
 // is public imports it in one alone.
 func small(t *testing.T) (root string) {
 	t.Helper()
+	t.Setenv("GOTOOLCHAIN", "local") // GOSUMDB=off knows no other
 	root = t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":         "module " + repo.Module + "\n\ngo 1.26.0\n",

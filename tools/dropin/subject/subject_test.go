@@ -44,6 +44,7 @@ func proxy(t *testing.T, files map[string]string) {
 	require.NoError(t, os.WriteFile(filepath.Join(at, version+".info"), []byte(`{"Version":"`+version+`"}`), 0o600))
 	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(folder))
 	t.Setenv("GONOSUMDB", "*")
+	t.Setenv("GOTOOLCHAIN", "local") // that proxy has no other
 	t.Setenv("GOMODCACHE", t.TempDir())
 	t.Setenv("GOFLAGS", "-modcacherw") // so that the test can remove it
 }
