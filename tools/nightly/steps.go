@@ -37,7 +37,7 @@ type step struct {
 // the root. A step without a tag does not read the files that only builds with the tag have. Of the
 // packages that are only imported it does not run the tests.
 func readSteps(root string, tree *repo.Tree, in io.Reader) ([]*step, error) {
-	h := &hasher{root: root, files: map[string][]byte{}, tags: map[string]map[string]bool{}}
+	h := &hasher{root: root, files: map[string]*file{}}
 	var steps []*step
 	names := map[string]bool{}
 	lines := bufio.NewScanner(in)
@@ -106,44 +106,48 @@ func (s *step) read(sum hash.Hash, h *hasher, tree *repo.Tree, words []string) e
 		return errors.New("it reads no package")
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		content, err := h.content(name)
-		if h.tags[name][without] {
-			continue
-		}
-		if errors.Is(err, os.ErrNotExist) && path.Base(name) == "go.sum" {
-			continue // of a module that requires nothing
-		} else if err != nil {
+		f, err := h.file(name)
+		switch {
+		case errors.Is(err, os.ErrNotExist) && path.Base(name) == "go.sum": // of a module that requires nothing
+		case err != nil:
 			return err
+		case !f.needs[without]:
+			fmt.Fprintf(sum, "%s %x\n", name, f.sum)
 		}
-		fmt.Fprintf(sum, "%s %x\n", name, content)
 	}
 	return nil
 }
 
-// A hasher remembers the hashes of files, which many steps read, and the build tags that they need.
-type hasher struct {
-	root  string
-	files map[string][]byte
-	tags  map[string]map[string]bool
+// A file is what counts of one.
+type file struct {
+	sum   [sha256.Size]byte
+	needs map[string]bool // the build tags without which it is in no build
 }
 
-func (h *hasher) content(name string) ([]byte, error) {
-	if sum, ok := h.files[name]; ok {
-		return sum, nil
+// A hasher remembers files: many steps read the same ones.
+type hasher struct {
+	root  string
+	files map[string]*file
+}
+
+func (h *hasher) file(name string) (*file, error) {
+	if f, ok := h.files[name]; ok {
+		return f, nil
 	}
+	f := new(file)
 	text, err := os.ReadFile(filepath.Join(h.root, filepath.FromSlash(name)))
 	if err != nil {
 		return nil, err
 	}
 	if path.Ext(name) == ".go" && !strings.Contains("/"+name, "/testdata/") {
-		if h.tags[name], err = needs(text); err != nil {
+		if f.needs, err = needs(text); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		text = code(text)
 	}
-	sum := sha256.Sum256(text)
-	h.files[name] = sum[:]
-	return sum[:], nil
+	f.sum = sha256.Sum256(text)
+	h.files[name] = f
+	return f, nil
 }
 
 // needs returns the build tags without which a Go file is in no build.
