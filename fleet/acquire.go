@@ -212,11 +212,13 @@ func (d *driver) ask(ctx context.Context, t *tenancy, n int64) error {
 	waiter.Bind(&f, &r, n)
 	defer f.Release() // gives up the place, or what was not taken
 	given := t.Given()
-	if f.Poll(nil) {
-		return f.Take()
-	}
-	if err := d.round(ctx); err != nil {
-		return err
+	f.Poll(nil)
+	// The first round asks. In the second one, what this process has idle goes back: that is
+	// withdrawn when the line says that the request waits.
+	for turn := 0; turn < 2 && !f.Complete(); turn++ {
+		if err := d.round(ctx); err != nil {
+			return err
+		}
 	}
 	if err := d.awaitIdle(ctx, t, &f); err != nil {
 		return err
@@ -250,7 +252,8 @@ func (d *driver) awaitIdle(ctx context.Context, t *tenancy, f *waiter.Future) er
 		return nil
 	}
 	// An event to them, their transaction, and an event to us are two round trips.
-	late := time.NewTimer(4*d.fleet.patience.roundTrip() + 50*time.Millisecond)
+	trip := max(d.fleet.patience.roundTrip(), d.fleet.writes.roundTrip())
+	late := time.NewTimer(4*trip + 50*time.Millisecond)
 	defer late.Stop()
 	select {
 	case <-f.Done():

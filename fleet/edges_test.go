@@ -24,6 +24,51 @@ func (b *bubble) semaphore(f *Fleet, size int64) *Semaphore {
 	return s
 }
 
+// What this process has idle is free as well. It is withdrawn only when the line says that more is
+// wanted, after the answer to who asked for it: a try waits for both.
+func TestATryGetsWhatIsIdleHere(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, _ := b.join(time.Millisecond)
+		s := b.semaphore(f, 5)
+		synctest.Wait()
+		d := s.d
+		l := newLoop(d)
+		d.in.mu.Lock()
+		d.in.run = func() {} // the test does, and everything else gets a processor in between
+		d.in.mu.Unlock()
+		d.turn(func(*tenancy) bool { return true }) // it gets a seat in this loop
+		try := func(n int64) (ok bool) {
+			done := make(chan struct{})
+			go func() {
+				ok, _ = s.TryAcquireContext(b.ctx, n)
+				close(done)
+			}()
+			for !isClosed(done) {
+				time.Sleep(time.Millisecond)
+				synctest.Wait()
+				if todo, some := l.in.take(); some {
+					l.handle(&todo)
+					synctest.Wait()
+					l.reseat()
+					l.bell.Clear()
+					l.plan()
+				}
+			}
+			return ok
+		}
+		require.True(b, try(1))
+		s.Release(1)
+		require.True(b, try(5), "nobody holds anything")
+		s.Release(5)
+
+		d.in.mu.Lock()
+		d.in.run, d.in.running = l.run, false
+		d.in.mu.Unlock()
+		d.in.wake()
+		b.leave(f)
+	})
+}
+
 // What is idle in another process is free. A try that asks the fleet gets it, if nobody holds it
 // and nobody waits for it, at any distance.
 func TestATryGetsWhatIsIdleElsewhere(t *testing.T) {

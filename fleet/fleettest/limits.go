@@ -3,7 +3,9 @@ package fleettest
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/farad-go/farad/fleet"
@@ -146,7 +148,7 @@ func manyWhoAreTooLargeReadOnce(w *world) {
 func locksAtRestCostNothing(w *world) {
 	const locks = 100
 	f, x := w.disturbed(fleet.WithTTL(w.TTL))
-	goroutines := 0
+	var first []string
 	for i := range locks {
 		m, err := f.Mutex(w.ctx, fmt.Sprint(i))
 		w.noError(err)
@@ -156,12 +158,35 @@ func locksAtRestCostNothing(w *world) {
 			w.eventually(func() bool {
 				return x.sum(x.going, "watch") == 1 && x.sum(x.asked, "renew") > 0
 			}, "one watch, and a renewal")
-			goroutines = runtime.NumGoroutine()
+			first = ours()
 		}
 	}
-	w.eventually(func() bool { return runtime.NumGoroutine() <= goroutines+locks/10 }, "goroutines that do nothing")
+	for now := ours(); len(now) > len(first)+locks/10; now = ours() {
+		w.check(w.ctx.Err() == nil, "goroutines that do nothing:\n\n"+strings.Join(now, "\n\n"))
+		time.Sleep(10 * time.Millisecond)
+	}
 	w.rests(x, locks)
 }
+
+// ours returns the stacks of the goroutines that packages of the fleet have started, or that run
+// one. Servers in this process have others, which come and go.
+func ours() (stacks []string) {
+	all := make([]byte, 1<<20)
+	n := runtime.Stack(all, true)
+	for n == len(all) {
+		all = make([]byte, 2*n)
+		n = runtime.Stack(all, true)
+	}
+	for stack := range strings.SplitSeq(string(all[:n]), "\n\n") {
+		if ofTheFleet.MatchString(stack) {
+			stacks = append(stacks, stack)
+		}
+	}
+	return stacks
+}
+
+// ofTheFleet matches the name of a function that a program links to use the fleet.
+var ofTheFleet = regexp.MustCompile(`farad/fleet(/etcd|/postgres|/internal/[a-z]+)?\.`)
 
 // rests sees to it that a process which has used many locks has one watch, and asks little.
 func (w *world) rests(x *wire, used int) {
