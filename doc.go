@@ -35,7 +35,6 @@
 //	fleet/fence/grpcfence   tokens in the metadata of gRPC
 //	fleet/fence/httpfence   tokens in the headers of HTTP
 //	fleet/embedded          an etcd in this process, for development and tests
-//	fleet/embedded/cluster  a cluster of etcd that a test breaks
 //	limit/grpclimit         limits around gRPC servers and clients
 //	observe/otel            metrics of observed locks for OpenTelemetry
 //	observe/prometheus      metrics of observed locks for Prometheus

@@ -3,8 +3,6 @@ package fleet
 import (
 	"context"
 	"iter"
-
-	"github.com/farad-go/farad/fleet/fence"
 )
 
 // An Election has at most one of its candidates lead. Any goroutine of any process of the fleet is
@@ -17,7 +15,7 @@ import (
 //			return err
 //		}
 //		schedule(fence.NewContext(term.Context(), term.Token())) // returns soon after its context
-//		term.Resign()
+//		term.Release()
 //	}
 //
 // It is a mutex of the fleet: candidates lead in the order in which their processes have asked, and
@@ -34,64 +32,32 @@ func (f *Fleet) Election(ctx context.Context, name string) (*Election, error) {
 	return &Election{d}, nil
 }
 
-// Campaign waits until the caller leads, until ctx is done, or until e is closed. With an error
-// there is no term. While the fleet's servers cannot be reached, Campaign waits. If they refuse
-// this process what it needs, Campaign returns their error.
-func (e *Election) Campaign(ctx context.Context) (*Term, error) {
+// Campaign waits until the caller leads, until ctx is done, or until e is closed. With an error the
+// permit is nil. While the fleet's servers cannot be reached, Campaign waits. If they refuse this
+// process what it needs, Campaign returns their error.
+//
+// The permit is the term: a Release resigns, and ends its Context. What works in the term must have
+// stopped before.
+func (e *Election) Campaign(ctx context.Context) (*Permit, error) {
 	p, err := e.d.acquirePermit(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
-	t := &Term{p: p}
-	t.ctx, t.end = context.WithCancel(p.Context())
-	return t, nil
+	p.ctx, p.end = context.WithCancel(p.t.ctx)
+	return p, nil
 }
 
-// A Term is the time for which a candidate leads: until it resigns, or loses what it has. Several
-// goroutines may call its methods at a time.
-type Term struct {
-	p   *Permit
-	ctx context.Context //nolint:containedctx // of who works in the term
-	end context.CancelFunc
-}
-
-// Token returns what a resource must be shown so that it can refuse this leader once another one
-// has come. The tokens of an election grow with every term.
-func (t *Term) Token() fence.Token { return t.p.Token() }
-
-// Context returns a context that ends with the term. After a loss that is by a fifth of the TTL
-// before another candidate can lead, so that there is time to stop, and the cause is ErrLost.
-func (t *Term) Context() context.Context { return t.ctx }
-
-// Valid reports whether the term lasts and can be relied on at this moment. It looks at the clocks.
-func (t *Term) Valid() bool { return t.p.Valid() }
-
-// Resign ends the term, and its context, and has the next candidate lead. What works in the term
-// must have stopped before. A second Resign does nothing. A term that was lost must be resigned as
-// well: the process waits for that before it forgets it.
-func (t *Term) Resign() {
-	t.end()
-	t.p.Release()
-}
-
-// A Leader is the process that leads. Without one it is the zero value.
-type Leader struct {
-	Process string // the name of the process (WithName), "" if the store does not say
-	Lease   int64  // that of the tokens of its terms
-	Own     bool   // it is this process
-}
-
-// Observe yields who leads, as far as this process knows, and then each other process that does.
-// Between two leaders there may be a time without one. A caller that is late gets the newest. The
-// sequence ends when ctx is done or e is closed.
+// Observe yields the block that leads, as far as this process knows, and then each other one that
+// does. Between two leaders there may be a time without one: that is the zero Block. A caller that
+// is late gets the newest. The sequence ends when ctx is done or e is closed.
 //
 // It is news, and no proof: a leader that was lost is the leader for others until its lease ends.
 // The watch of the process brings it; the store is asked once for each leader whose name is not
 // known yet.
-func (e *Election) Observe(ctx context.Context) iter.Seq[Leader] {
-	return func(yield func(Leader) bool) {
+func (e *Election) Observe(ctx context.Context) iter.Seq[Block] {
+	return func(yield func(Block) bool) {
 		d := e.d
-		last, first := Leader{}, true
+		last, first := Block{}, true
 		for ctx.Err() == nil && !d.closed.Load() {
 			l, changed := d.leader()
 			if first || l.Lease != last.Lease {
@@ -117,11 +83,12 @@ func (e *Election) observable() (kind string, d *driver) {
 }
 
 // Close ends all campaigns and observations of this process, now and later, with ErrClosed. A term
-// lasts until it is resigned.
+// lasts until its permit is released.
 func (e *Election) Close() { e.d.close() }
 
-// leader returns who leads, and a channel that is closed when the line is another.
-func (d *driver) leader() (l Leader, changed <-chan struct{}) {
+// leader returns the block that leads, without the name of its process, and a channel that is
+// closed when the line is another.
+func (d *driver) leader() (l Block, changed <-chan struct{}) {
 	own := int64(0)
 	if s := d.fleet.session.Load(); s != nil {
 		own = s.lease
@@ -130,7 +97,10 @@ func (d *driver) leader() (l Leader, changed <-chan struct{}) {
 	defer d.seen.Unlock()
 	for e, holds := range d.state.Holding {
 		if holds {
-			l = Leader{Lease: e.Lease, Own: e.Lease == own}
+			l = Block{
+				Lease: e.Lease, Own: e.Lease == own, Permits: e.Weight, Holds: true,
+				Since: d.sights[0].since,
+			}
 		}
 		break
 	}

@@ -20,7 +20,7 @@ func (b *bubble) election(f *Fleet) *Election {
 	return e
 }
 
-func (b *bubble) elected(f *Fleet) *Term {
+func (b *bubble) elected(f *Fleet) *Permit {
 	b.Helper()
 	t, err := b.election(f).Campaign(b.ctx)
 	require.NoError(b, err)
@@ -29,7 +29,7 @@ func (b *bubble) elected(f *Fleet) *Term {
 
 // A campaign that goes on in a goroutine of its own.
 type campaign struct {
-	term *Term
+	term *Permit
 	err  error
 	done chan struct{}
 	stop context.CancelFunc
@@ -71,8 +71,8 @@ func TestATermEndsItsContext(t *testing.T) {
 		require.GreaterOrEqual(b, time.Since(lost), f.ttl/5)
 		require.Positive(b, next.term.Token().Compare(term.Token()))
 		c.On(nil)
-		term.Resign()
-		next.term.Resign()
+		term.Release()
+		next.term.Release()
 		b.leave(f)
 		b.leave(g)
 	})
@@ -90,7 +90,7 @@ func TestATermEndsAfterASuspend(t *testing.T) {
 		<-term.Context().Done()
 		require.LessOrEqual(b, time.Since(began), f.ttl/40)
 		c.On(nil)
-		term.Resign()
+		term.Release()
 		b.leave(f)
 	})
 }
@@ -105,7 +105,7 @@ func TestTwoCampaignsInOneProcess(t *testing.T) {
 		second, third := b.campaign(f), b.campaign(f)
 		other := b.campaign(g)
 		require.False(b, isClosed(second.done))
-		first.Resign()
+		first.Release()
 		order := []string{}
 		left := map[string]*campaign{"second": second, "third": third, "other": other}
 		for len(left) > 0 {
@@ -119,7 +119,7 @@ func TestTwoCampaignsInOneProcess(t *testing.T) {
 			}
 			require.NotEmpty(b, leading, "nobody leads")
 			require.NoError(b, left[leading].err)
-			left[leading].term.Resign()
+			left[leading].term.Release()
 			delete(left, leading)
 			order = append(order, leading)
 		}
@@ -131,20 +131,20 @@ func TestTwoCampaignsInOneProcess(t *testing.T) {
 }
 
 // Who resigns while another goroutine of the process campaigns hands over without the network.
-func TestResignWhileCampaigning(t *testing.T) {
+func TestReleaseWhileCampaigning(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		f, c := b.join(time.Millisecond)
 		term := b.elected(f)
 		next := b.campaign(f)
 		asked := c.Asked("txn")
 		began := time.Now()
-		term.Resign()
+		term.Release()
 		<-next.done
 		require.NoError(b, next.err)
 		require.Zero(b, time.Since(began))
 		require.Equal(b, asked, c.Asked("txn"))
 		require.Positive(b, next.term.Token().Compare(term.Token()))
-		next.term.Resign()
+		next.term.Release()
 		b.settle()
 		require.Zero(b, b.Entries())
 		b.leave(f)
@@ -159,7 +159,7 @@ func TestObserveALeader(t *testing.T) {
 		g, _ := b.join(time.Millisecond)
 		h, c := b.join(time.Millisecond)
 		ctx, stop := context.WithCancel(b.ctx)
-		var seen, own []Leader
+		var seen, own []Block
 		var observers sync.WaitGroup
 		observers.Go(func() { seen = slices.Collect(b.election(h).Observe(ctx)) })
 		observers.Go(func() { own = slices.Collect(b.election(f).Observe(ctx)) })
@@ -168,10 +168,10 @@ func TestObserveALeader(t *testing.T) {
 			term := b.elected(f)
 			b.settle()
 			next := b.campaign(g)
-			term.Resign()
+			term.Release()
 			<-next.done
 			b.settle()
-			next.term.Resign()
+			next.term.Release()
 			b.settle()
 		}
 		for l := range b.election(h).Observe(b.ctx) { // one that comes later, and breaks
@@ -180,28 +180,32 @@ func TestObserveALeader(t *testing.T) {
 		}
 		stop()
 		observers.Wait()
-		one := Leader{Process: "10.0.0.1:80", Lease: f.session.Load().lease}
-		two := Leader{Process: h.nameOf(b.ctx, g.session.Load().lease), Lease: g.session.Load().lease}
+		one := Block{Process: "10.0.0.1:80", Lease: f.session.Load().lease, Permits: 1, Holds: true}
+		two := one
+		two.Lease = g.session.Load().lease
+		two.Process = h.nameOf(b.ctx, two.Lease)
 		require.Contains(b, two.Process, "/", "host and process number")
 		// Between two terms the line may have one entry or none when the observer looks.
-		named := func(all []Leader) (some []Leader) {
+		named := func(all []Block) (some []Block) {
 			for _, l := range all {
 				if l.Lease != 0 {
+					require.NotZero(b, l.Since)
+					l.Since = time.Time{}
 					some = append(some, l)
 				}
 			}
 			return some
 		}
-		require.Equal(b, []Leader{one, two, one, two, one, two}, named(seen))
+		require.Equal(b, []Block{one, two, one, two, one, two}, named(seen))
 		require.Zero(b, seen[0])
 		require.Zero(b, seen[len(seen)-1])
 		one.Own = true
-		require.Equal(b, []Leader{one, two, one, two, one, two}, named(own))
+		require.Equal(b, []Block{one, two, one, two, one, two}, named(own))
 		require.LessOrEqual(b, c.Asked("sessions"), 2)
 		require.Equal(b, 1, c.Open(""), "one watch")
 
 		// A rest costs nothing: renewals, and a sign of life now and then.
-		var last Leader
+		var last Block
 		go func() {
 			for l := range b.election(h).Observe(b.ctx) {
 				last = l
@@ -216,8 +220,9 @@ func TestObserveALeader(t *testing.T) {
 		i, _ := b.join(time.Millisecond)
 		term := b.elected(i)
 		b.settle()
-		require.Equal(b, Leader{Lease: i.session.Load().lease}, last)
-		term.Resign()
+		require.Equal(b, i.session.Load().lease, last.Lease)
+		require.Empty(b, last.Process)
+		term.Release()
 		c.On(nil)
 		for _, f := range []*Fleet{f, g, h, i} {
 			b.leave(f)

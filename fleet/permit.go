@@ -17,6 +17,10 @@ type Permit struct {
 	t     *tenancy
 	n     hook.Handle
 	token fence.Token
+
+	// Of an election, whose permit is a term with a context of its own; otherwise nil.
+	ctx context.Context //nolint:containedctx // of who works in the term
+	end context.CancelFunc
 }
 
 func newPermit(d *driver, t *tenancy, n int64) *Permit {
@@ -53,8 +57,14 @@ func (p *Permit) Valid() bool { return p.N() > 0 && p.t.valid() }
 func (p *Permit) Lost() <-chan struct{} { return p.t.ctx.Done() }
 
 // Context returns a context that ends when Lost is closed. Its cause is then ErrLost. All permits
-// that a process holds of a semaphore at a time have the same one, and Release does not end it.
-func (p *Permit) Context() context.Context { return p.t.ctx }
+// that a process holds of a semaphore at a time have the same one, and Release does not end it. The
+// term of an [Election] has one of its own, which Release ends.
+func (p *Permit) Context() context.Context {
+	if p.ctx != nil {
+		return p.ctx
+	}
+	return p.t.ctx
+}
 
 // Release returns all permits that the handle holds. A second Release does nothing. Permits that
 // are lost are released as well: the process waits for that before it forgets them.
@@ -65,6 +75,9 @@ func (p *Permit) Release() {
 	n := p.n.Swap(0)
 	if n == 0 {
 		return
+	}
+	if p.end != nil {
+		p.end()
 	}
 	if r, ok := p.d.observable.Of(p.d); ok && r.HandleReleasing(&p.n) {
 		p.t.Release(n)

@@ -70,8 +70,7 @@ fleet.Semaphore: AcquirePermit TryAcquirePermit -> Permit
 fleet.Permit = Release
 fleet.Keyed: Acquire AcquireTimeout TryAcquireContext = Release
 fleet.Keyed: AcquirePermit -> Permit
-fleet.Election: Campaign -> Term
-fleet.Term = Resign
+fleet.Election: Campaign -> Permit
 `
 
 // A role is what a method does by its contract.

@@ -37,8 +37,8 @@ func oneLeads(w *world) {
 					last = term.Token()
 					terms[name]++
 					leads.Add(-1)
-					term.Resign()
-					term.Resign() // does nothing
+					term.Release()
+					term.Release() // does nothing
 				}
 			})
 		}
@@ -73,7 +73,7 @@ func electionAfterALoss(w *world) {
 	w.check(term.Valid())
 	w.noError(term.Context().Err())
 	sees("one", term.Token().Lease)
-	next := make(chan *fleet.Term)
+	next := make(chan *fleet.Permit)
 	go func() {
 		term, err := b.Campaign(w.ctx)
 		w.noError(err)
@@ -89,15 +89,15 @@ func electionAfterALoss(w *world) {
 	gate := fence.NewGate(1)
 	w.noError(gate.Check(second.Token()))
 	w.errorIs(gate.Check(term.Token()), fence.ErrStale)
-	term.Resign()
+	term.Release()
 	w.check(second.Valid())
-	second.Resign()
+	second.Release()
 	w.check(!second.Valid())
 	w.errorIs(context.Cause(second.Context()), context.Canceled)
 	third, err := a.Campaign(w.ctx)
 	w.noError(err)
 	sees("one", third.Token().Lease)
-	third.Resign()
+	third.Release()
 	stop()
 	observer.Wait()
 	w.equal(0, len(slices.Collect(c.Observe(ctx))))
@@ -106,13 +106,13 @@ func electionAfterALoss(w *world) {
 	w.errorIs(err, fleet.ErrClosed)
 }
 
-// Close ends campaigns and observations. A term lasts until it is resigned, and Close of the
+// Close ends campaigns and observations. A term lasts until its release, and Close of the
 // membership waits for that.
 func closeOfAnElection(w *world) {
 	f := w.apart()
 	term, err := w.election(f).Campaign(w.ctx)
 	w.noError(err)
-	seen := make(chan fleet.Leader)
+	seen := make(chan fleet.Block)
 	observe := func() {
 		e := w.election(f)
 		go func() {
@@ -136,7 +136,7 @@ func closeOfAnElection(w *world) {
 	ends := campaign()
 	w.election(f).Close()
 	w.errorIs(receive(w, ends), fleet.ErrClosed)
-	w.equal(fleet.Leader{}, receive(w, seen), "it is closed")
+	w.equal(fleet.Block{}, receive(w, seen), "it is closed")
 	w.check(term.Valid())
 
 	ends = campaign() // opens it again: what the closed one has counts
@@ -145,7 +145,7 @@ func closeOfAnElection(w *world) {
 	w.errorIs(receive(w, ends), fleet.ErrClosed)
 	w.check(term.Valid())
 	w.equal(0, len(closed))
-	term.Resign()
+	term.Release()
 	w.noError(receive(w, closed))
 	w.equal(0, w.entries("election"))
 	_, err = f.Election(w.ctx, "s")
@@ -160,7 +160,7 @@ func aCampaignThatIsRefused(w *world) {
 	_, err := e.Campaign(w.ctx)
 	w.errorIs(err, store.ErrRefused)
 	x.on(nil)
-	var term *fleet.Term
+	var term *fleet.Permit
 	w.eventually(func() bool { // until it has asked again
 		term, err = e.Campaign(w.ctx)
 		return err == nil
@@ -170,5 +170,5 @@ func aCampaignThatIsRefused(w *world) {
 	w.equal(1, len(all))
 	w.equal("election s", all[0].Name)
 	w.equal(1, all[0].Held)
-	term.Resign()
+	term.Release()
 }

@@ -347,7 +347,7 @@ func aContextMayEndAtAnyRequest(w *world) {
 				cancel()
 			}
 			if request == "txn" {
-				rival.Resign() // others have asked
+				rival.Release() // others have asked
 			}
 			return nil
 		})
@@ -360,7 +360,7 @@ func aContextMayEndAtAnyRequest(w *world) {
 		}
 		done = ctx.Err() == nil
 		cancel()
-		rival.Resign()
+		rival.Release()
 		s.Release(1)
 		k.Release("a", 1)
 		w.noError(s.Acquire(w.ctx, 3), "all is free")
@@ -405,7 +405,7 @@ func (w *world) useAll(ctx context.Context, f *fleet.Fleet) {
 	}
 	if e, err := f.Election(ctx, "s"); err == nil {
 		if term, err := e.Campaign(ctx); err == nil {
-			term.Resign()
+			term.Release()
 		}
 	}
 	_, _ = f.Status(ctx)

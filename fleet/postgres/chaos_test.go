@@ -67,23 +67,12 @@ type worker struct {
 	*world
 	cable   *cable
 	lock    string
-	acquire func(ctx context.Context) (holding, error)
+	acquire func(ctx context.Context) (*fleet.Permit, error)
 	rand    *rand.Rand
 }
 
-// A holding is what was acquired: a permit, or a term.
-type holding interface {
-	Token() fence.Token
-	Valid() bool
-	Release()
-}
-
-type term struct{ *fleet.Term }
-
-func (t term) Release() { t.Resign() }
-
 // locks are all kinds of which one is held at a time, by name.
-func (w *world) locks(f *fleet.Fleet) map[string]func(ctx context.Context) (holding, error) {
+func (w *world) locks(f *fleet.Fleet) map[string]func(ctx context.Context) (*fleet.Permit, error) {
 	m, err := f.Mutex(w.ctx, "m")
 	require.NoError(w, err)
 	rw, err := f.RWMutex(w.ctx, "rw")
@@ -92,14 +81,11 @@ func (w *world) locks(f *fleet.Fleet) map[string]func(ctx context.Context) (hold
 	require.NoError(w, err)
 	e, err := f.Election(w.ctx, "e")
 	require.NoError(w, err)
-	return map[string]func(ctx context.Context) (holding, error){
-		"mutex":   func(ctx context.Context) (holding, error) { return m.LockPermit(ctx) },
-		"rwmutex": func(ctx context.Context) (holding, error) { return rw.LockPermit(ctx) },
-		"key":     func(ctx context.Context) (holding, error) { return k.AcquirePermit(ctx, "key", 1) },
-		"election": func(ctx context.Context) (holding, error) {
-			t, err := e.Campaign(ctx)
-			return term{t}, err
-		},
+	return map[string]func(ctx context.Context) (*fleet.Permit, error){
+		"mutex":    func(ctx context.Context) (*fleet.Permit, error) { return m.LockPermit(ctx) },
+		"rwmutex":  func(ctx context.Context) (*fleet.Permit, error) { return rw.LockPermit(ctx) },
+		"key":      func(ctx context.Context) (*fleet.Permit, error) { return k.AcquirePermit(ctx, "key", 1) },
+		"election": func(ctx context.Context) (*fleet.Permit, error) { return e.Campaign(ctx) },
 	}
 }
 
@@ -119,7 +105,7 @@ func (w *worker) run(ctx context.Context) {
 }
 
 // write writes twice: what checks tokens, and what does not.
-func (w *worker) write(ctx context.Context, p holding) error {
+func (w *worker) write(ctx context.Context, p *fleet.Permit) error {
 	db, err := pgx.ConnectConfig(ctx, w.server.Config("postgres"))
 	if err != nil {
 		return err

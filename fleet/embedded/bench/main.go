@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/farad-go/farad/fleet"
-	"github.com/farad-go/farad/fleet/embedded/cluster"
 	"github.com/farad-go/farad/fleet/embedded/internal/child"
+	"github.com/farad-go/farad/fleet/embedded/internal/cluster"
 	"github.com/farad-go/farad/fleet/etcd"
 )
 

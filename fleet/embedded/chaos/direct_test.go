@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/farad-go/farad/fleet"
-	"github.com/farad-go/farad/fleet/embedded/cluster"
+	"github.com/farad-go/farad/fleet/embedded/internal/cluster"
 	"github.com/farad-go/farad/fleet/etcd"
 )
 

@@ -19,8 +19,8 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
-	"github.com/farad-go/farad/fleet/embedded/cluster"
 	"github.com/farad-go/farad/fleet/embedded/internal/child"
+	"github.com/farad-go/farad/fleet/embedded/internal/cluster"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/farad-go/farad/fleet/embedded/cluster"
+	"github.com/farad-go/farad/fleet/embedded/internal/cluster"
 )
 
 // A fault begins, waits until it has had its effect, and ends.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/farad-go/farad/fleet/embedded/cluster"
 	"github.com/farad-go/farad/fleet/embedded/internal/child"
+	"github.com/farad-go/farad/fleet/embedded/internal/cluster"
 )
 
 const namespace = "chaos"

@@ -18,7 +18,6 @@ import (
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/etcd"
-	"github.com/farad-go/farad/fleet/fence"
 	"github.com/farad-go/farad/fleet/internal/clock"
 )
 
@@ -122,19 +121,8 @@ func join(ctx context.Context, client *clientv3.Client) (*fleet.Fleet, error) {
 	}
 }
 
-// A holding is what was acquired: a permit, or a term.
-type holding interface {
-	Token() fence.Token
-	Valid() bool
-	Release()
-}
-
-type term struct{ *fleet.Term }
-
-func (t term) Release() { t.Resign() }
-
 // An acquirer acquires n permits, locks or leads. With an error there is nothing to release.
-type acquirer func(ctx context.Context, n int64) (holding, error)
+type acquirer func(ctx context.Context, n int64) (*fleet.Permit, error)
 
 func open(ctx context.Context, f *fleet.Fleet, lock string) (acquirer, error) {
 	for {
@@ -151,10 +139,10 @@ func openOnce(ctx context.Context, f *fleet.Fleet, lock string) (acquirer, error
 	switch lock {
 	case mutex:
 		m, err := f.Mutex(ctx, lock)
-		return func(ctx context.Context, _ int64) (holding, error) { return m.LockPermit(ctx) }, err
+		return func(ctx context.Context, _ int64) (*fleet.Permit, error) { return m.LockPermit(ctx) }, err
 	case rwMutex:
 		m, err := f.RWMutex(ctx, lock)
-		return func(ctx context.Context, n int64) (holding, error) {
+		return func(ctx context.Context, n int64) (*fleet.Permit, error) {
 			if n == everyone {
 				return m.LockPermit(ctx)
 			}
@@ -162,16 +150,13 @@ func openOnce(ctx context.Context, f *fleet.Fleet, lock string) (acquirer, error
 		}, err
 	case election:
 		e, err := f.Election(ctx, lock)
-		return func(ctx context.Context, _ int64) (holding, error) {
-			t, err := e.Campaign(ctx)
-			return term{t}, err
-		}, err
+		return func(ctx context.Context, _ int64) (*fleet.Permit, error) { return e.Campaign(ctx) }, err
 	case oneKey, someKey:
 		k, err := f.Keyed(ctx, lock, sizes[lock])
-		return func(ctx context.Context, n int64) (holding, error) { return k.AcquirePermit(ctx, "key", n) }, err
+		return func(ctx context.Context, n int64) (*fleet.Permit, error) { return k.AcquirePermit(ctx, "key", n) }, err
 	default:
 		s, err := f.Semaphore(ctx, lock, sizes[lock])
-		return func(ctx context.Context, n int64) (holding, error) { return s.AcquirePermit(ctx, n) }, err
+		return func(ctx context.Context, n int64) (*fleet.Permit, error) { return s.AcquirePermit(ctx, n) }, err
 	}
 }
 
@@ -219,7 +204,7 @@ func (w *worker) use(ctx context.Context, r *rand.Rand, lock string, acquire acq
 
 // act reads and writes the resource twice. Each time it first looks at whether the permits are
 // valid: the fault that only the resource can find comes after that.
-func (w *worker) act(op Act, p holding) error {
+func (w *worker) act(op Act, p *fleet.Permit) error {
 	valid := op.Called
 	for _, kind := range []Kind{Enter, Read} {
 		op.Kind, op.Checked = kind, now()

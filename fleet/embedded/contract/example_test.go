@@ -140,7 +140,7 @@ func ExampleElection() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer term.Resign()
+	defer term.Release()
 	for leader := range scheduler.Observe(ctx) {
 		fmt.Println(leader.Process, leader.Own)
 		break

@@ -40,8 +40,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/farad-go/farad/fleet/embedded/cluster"
 	"github.com/farad-go/farad/fleet/embedded/internal/child"
+	"github.com/farad-go/farad/fleet/embedded/internal/cluster"
 )
 
 // The exit codes.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/farad-go/farad/fleet/embedded/cluster"
 	"github.com/farad-go/farad/fleet/embedded/internal/child"
+	"github.com/farad-go/farad/fleet/embedded/internal/cluster"
 )
 
 // What workers and members do. A member never pauses here.

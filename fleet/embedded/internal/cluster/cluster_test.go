@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"github.com/farad-go/farad/fleet/embedded/cluster"
+	"github.com/farad-go/farad/fleet/embedded/internal/cluster"
 )
 
 const (
