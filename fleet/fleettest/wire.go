@@ -34,10 +34,14 @@ func newWire(s store.Store) *wire {
 	return x
 }
 
+// steady is a TTL that outlives the pauses of a busy machine. Where nothing is to be lost, nothing
+// must be lost by chance.
+const steady = time.Minute
+
 // wired joins a process whose end the test sees to, by a wire.
 func (w *world) wired(opts ...fleet.Option) (*fleet.Fleet, *wire) {
 	x := newWire(w.Connect())
-	f, err := fleet.New(w.ctx, x, opts...)
+	f, err := fleet.New(w.ctx, x, slices.Insert(opts, 0, fleet.WithTTL(steady))...)
 	w.noError(err)
 	return f, x
 }
