@@ -150,7 +150,8 @@ func anExpiredSessionAsksForNothing(w *world) {
 	s := w.semaphore(w.join(fleet.WithTTL(ttl)), 1)
 	defer clock.Skew.Store(0)
 	for i := range 2 {
-		clock.Skew.Add(int64(ttl)) // the machine was suspended
+		time.Sleep(100 * time.Millisecond) // it is at rest: it has not just looked at the clocks
+		clock.Skew.Add(int64(ttl))         // the machine was suspended
 		ctx, cancel := context.WithTimeout(w.ctx, ttl/2)
 		p, err := s.AcquirePermit(ctx, 1)
 		cancel()
