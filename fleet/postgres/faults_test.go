@@ -151,7 +151,7 @@ func TestARoleHasOtherSettings(t *testing.T) {
 		"read only":                    "SET default_transaction_read_only = on",
 		"serializable":                 "SET default_transaction_isolation = serializable",
 		"asynchronous commits":         "SET synchronous_commit = off",
-		"time-out of idle connections": "SET idle_session_timeout = 100",
+		"time-out of idle connections": "SET idle_session_timeout = 500",
 		"time-out in transactions":     "SET idle_in_transaction_session_timeout = 1",
 		"no connections":               "CONNECTION LIMIT 0",
 		"one connection":               "CONNECTION LIMIT 1",
