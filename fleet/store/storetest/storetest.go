@@ -206,6 +206,13 @@ func (l *lab) join(who string) *member {
 
 // begin makes a process with a session that is not renewed.
 func (l *lab) begin(who string, ttl time.Duration) *member {
+	m, err := l.tryBegin(who, ttl)
+	l.done(err, "begin")
+	return m
+}
+
+// tryBegin is begin, for a lease that may have ended before.
+func (l *lab) tryBegin(who string, ttl time.Duration) (*member, error) {
 	s := l.Connect()
 	lease, lasts, err := s.Grant(l.ctx, ttl)
 	l.done(err, "grant")
@@ -214,8 +221,7 @@ func (l *lab) begin(who string, ttl time.Duration) *member {
 	l.check(lasts >= ttl, "a lease lasts %v, and %v was asked for", lasts, ttl)
 	m := &member{Session: store.Session{Lease: lease, Who: who}, Store: s, lab: l}
 	m.epoch, err = s.Begin(l.ctx, m.Session)
-	l.done(err, "begin")
-	return m
+	return m, err
 }
 
 // key names an entry of m.
