@@ -69,6 +69,30 @@ func TestATryGetsWhatIsIdleHere(t *testing.T) {
 	})
 }
 
+// A request may wait for its turn until the session is over, as while the machine is suspended. It
+// is not sent then: the old lease would keep the place until its end.
+func TestWhatComesTooLateIsNotSent(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, _ := b.join(time.Millisecond)
+		s := b.semaphore(f, 1)
+		for range mostRequests {
+			f.turns <- struct{}{}
+		}
+		got := make(chan error, 1)
+		go func() { got <- s.Acquire(b.ctx, 1) }()
+		b.settle()
+		b.skew(f.ttl)
+		for range mostRequests {
+			<-f.turns
+		}
+		began := time.Now()
+		require.NoError(b, <-got)
+		require.Less(b, time.Since(began), f.ttl/4)
+		s.Release(1)
+		b.leave(f)
+	})
+}
+
 // What is idle in another process is free. A try that asks the fleet gets it, if nobody holds it
 // and nobody waits for it, at any distance.
 func TestATryGetsWhatIsIdleElsewhere(t *testing.T) {

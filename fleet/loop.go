@@ -241,7 +241,10 @@ func (l *loop) planSeat(s *seat) (wake int64) {
 func (d *driver) commit(s *seat, txn *line.Txn, asked known, doubted int64) {
 	epoch := s.session.epoch.Load()
 	st, err := d.remote.within(d.ctx, d.remote.writes, func(ctx context.Context) (store.State, error) {
-		if txn.Fence && epoch > doubted {
+		switch {
+		case !s.session.valid(): // it was a long time until its turn
+			return store.State{}, store.ErrEnded
+		case txn.Fence && epoch > doubted:
 			return d.remote.read(ctx) // another line's doubt has ended this one's
 		}
 		return d.remote.commit(ctx, txn, s.session, epoch)
