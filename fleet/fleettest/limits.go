@@ -113,9 +113,9 @@ func aSizeThatIsDeleted(w *world) {
 func permitsTakenOneByOneAreAFewEntries(w *world) {
 	f, x := w.disturbed()
 	a, b := w.semaphore(f, 1000), w.semaphore(w.join(), 1000)
-	for range 1000 {
+	for i := range 1000 {
 		w.noError(a.Acquire(w.ctx, 1))
-		w.check(w.entries("semaphore") <= 8)
+		w.check(i%7 > 0 || w.entries("semaphore") <= 8) // to look takes as long as to acquire
 	}
 	before := x.sum(x.asked, "txn")
 	a.Release(1000)
