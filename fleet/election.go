@@ -48,8 +48,9 @@ func (e *Election) Campaign(ctx context.Context) (*Permit, error) {
 }
 
 // Observe yields the block that leads, as far as this process knows, and then each other one that
-// does. Between two leaders there may be a time without one: that is the zero Block. A caller that
-// is late gets the newest. The sequence ends when ctx is done or e is closed.
+// does. Between two leaders there may be a time without one: that is the zero Block. No block has
+// its Tenure. A caller that is late gets the newest. The sequence ends when ctx is done or e is
+// closed.
 //
 // It is news, and no proof: a leader that was lost is the leader for others until its lease ends.
 // The watch of the process brings it; the store is asked once for each leader whose name is not
