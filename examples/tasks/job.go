@@ -73,11 +73,12 @@ func measure(ctx context.Context, k kind, o options, stderr io.Writer) (result, 
 	})
 	j.sem.Release(int64(o.permits))
 	err := wait()
-	early := !stop()
-	if early {
-		<-taken
-	} else {
+	// Not the result of stop: a context is done some time before it starts its functions.
+	early := ctx.Err() != nil
+	if stop() {
 		take()
+	} else {
+		<-taken
 	}
 	if err != nil {
 		return r, err

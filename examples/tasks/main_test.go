@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -176,6 +177,29 @@ func TestItEndsEarlyWithWhatHasBeen(t *testing.T) {
 		require.Regexp(t, `(?m)^turns +[\d.]+[kM]?$`, stdout.String())
 		require.Regexp(t, `(?m)^took +[\d.]+[nµm]?s$`, stdout.String())
 	}
+}
+
+// lateContext is done some time before it starts the functions that wait for its end, as every
+// context is that has to cancel many others.
+type lateContext struct{ context.Context }
+
+func (lateContext) AfterFunc(func()) (stop func() bool) { return func() bool { return true } }
+func (lateContext) Value(any) any                       { return nil } // is no context of package context
+
+func TestAllMayEndBeforeTheContextHasStartedItsFunctions(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	k := kind{start: func(_ context.Context, j *job) func() error {
+		var wg sync.WaitGroup
+		wg.Go(func() { // leaves as soon as it is its turn
+			if j.sem.Acquire(t.Context(), 1) == nil {
+				j.sem.Release(1)
+			}
+		})
+		return func() error { wg.Wait(); cancel(); return nil }
+	}}
+	_, err := measure(lateContext{ctx}, k, options{tasks: 1, permits: 1, rounds: 1}, io.Discard)
+	require.NoError(t, err, "the turn is missing because the run has ended early")
 }
 
 func TestInterruptEndsTheProgram(t *testing.T) {
