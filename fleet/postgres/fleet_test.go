@@ -52,8 +52,12 @@ func onOwn(t *testing.T, options ...string) *world {
 	return newWorld(t, s)
 }
 
+// patience is how long the tests wait for what comes in any case. It is so long because a machine
+// may run many of them at a time.
+const patience = 8 * time.Minute
+
 func newWorld(t *testing.T, s *pgtest.Server) *world {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return &world{T: t, ctx: ctx, server: s, db: operator(t, s), ns: namespace()}
 }
@@ -77,7 +81,7 @@ func (w *world) joinAs(role string, opts ...fleet.Option) *fleet.Fleet {
 	f, err := fleet.New(w.ctx, s, append([]fleet.Option{fleet.WithTTL(2 * time.Second)}, opts...)...)
 	require.NoError(w, err)
 	w.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		assert.NoError(w, f.Close(ctx), "something is still held")
 	})
@@ -101,7 +105,7 @@ func (w *world) acquire(s *fleet.Semaphore) *fleet.Permit {
 // eventually waits for what the server and the processes bring.
 func (w *world) eventually(is func() bool, what string) {
 	w.Helper()
-	require.Eventually(w, is, time.Minute, 5*time.Millisecond, what)
+	require.Eventually(w, is, patience, 5*time.Millisecond, what)
 }
 
 // count returns a number that the server knows.

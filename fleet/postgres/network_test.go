@@ -145,7 +145,7 @@ func (w *world) joinBy(requests, listens *network, ttl time.Duration) *fleet.Fle
 	f, err := fleet.New(w.ctx, s, fleet.WithTTL(ttl))
 	require.NoError(w, err)
 	w.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		assert.NoError(w, f.Close(ctx), "something is still held")
 	})
