@@ -133,7 +133,7 @@ func (d *driver) acquireUntil(
 			if err := d.refusedSince(before); err != nil {
 				return nil, err
 			}
-			if err := d.reread(ctx, end, t, n); err != nil {
+			if err := d.reread(ctx, end, n); err != nil {
 				return nil, err
 			}
 		case !errors.Is(err, ErrClosed) || d.closed.Load():
@@ -143,28 +143,30 @@ func (d *driver) acquireUntil(
 }
 
 // reread is called when n permits seem too many. It returns an ErrTooLarge if the server says the
-// same. Otherwise it has the driver know better. If the server says nothing, the request is to wait
-// until the driver knows: the wait ends with the caller's limit, as the question does.
-func (d *driver) reread(ctx context.Context, end time.Time, t *tenancy, n int64) error {
+// same. Otherwise it has the driver know better. It asks until there is an answer, or the caller's
+// limit ends: the driver itself has no reason to ask for more than there is.
+func (d *driver) reread(ctx context.Context, end time.Time, n int64) error {
 	asking, cancel := ctx, context.CancelFunc(func() {})
 	if !end.IsZero() {
 		asking, cancel = context.WithDeadline(ctx, end)
 	}
 	defer cancel()
-	st, err := d.read(asking)
-	switch {
-	case err == nil && n > st.Size:
-		return waiter.Oversized("fleet", n, st.Size)
-	case d.closed.Load():
-		return ErrClosed
-	case asking.Err() != nil:
-		return asking.Err()
-	case isRefusal(err):
-		return d.newRefusal(err)
-	case err != nil:
-		t.Bound(MaxPermits)
+	for {
+		st, err := d.read(asking)
+		switch {
+		case err == nil && n > st.Size:
+			return waiter.Oversized("fleet", n, st.Size)
+		case d.closed.Load():
+			return ErrClosed
+		case asking.Err() != nil:
+			return asking.Err()
+		case err == nil:
+			return nil
+		case isRefusal(err):
+			return d.newRefusal(err)
+		}
+		pause(asking, d.fleet.retryAfter(err))
 	}
-	return nil
 }
 
 // tryAsking takes n permits if the fleet has them to spare.
@@ -194,7 +196,7 @@ func (d *driver) tryAsking(ctx context.Context, n int64) (t *tenancy, err error)
 			if err := d.refusedSince(before); err != nil {
 				return nil, err
 			}
-			if err := d.reread(ctx, time.Time{}, t, n); err != nil {
+			if err := d.reread(ctx, time.Time{}, n); err != nil {
 				return nil, err
 			}
 		case !errors.Is(err, ErrClosed) || d.closed.Load():

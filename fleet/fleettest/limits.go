@@ -1,11 +1,14 @@
 package fleettest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/farad-go/farad/fleet"
@@ -142,6 +145,31 @@ func manyWhoAreTooLargeReadOnce(w *world) {
 	}
 	w.check(x.sum(x.asked, "read")-before <= waiters/20, "reads of the line")
 	s.Release(5)
+}
+
+// A request that seems too large gets its answer even if the servers are silent at first, and
+// nothing else happens in the line.
+func whoIsTooLargeAsksAgain(w *world) {
+	f, x := w.disturbed()
+	s := w.semaphore(f, 2)
+	w.noError(s.Acquire(w.ctx, 1)) // the line is known
+	silent := func() {
+		var reads atomic.Int64
+		x.on(func(_ context.Context, request string, _ func(context.Context)) error {
+			if request == "read" && reads.Add(1) <= 3 {
+				return errors.New("unavailable")
+			}
+			return nil
+		})
+	}
+	silent()
+	w.errorIs(s.AcquireTimeout(patience/4, 3), fleet.ErrTooLarge)
+	silent()
+	_, err := s.TryAcquireContext(w.ctx, 3)
+	w.errorIs(err, fleet.ErrTooLarge)
+	silent()
+	w.errorIs(s.AcquireTimeout(time.Millisecond, 3), context.DeadlineExceeded, "that soon there is no answer")
+	s.Release(1)
 }
 
 // A process that is at rest costs the store the same, however many locks it has used.

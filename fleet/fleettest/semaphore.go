@@ -18,7 +18,7 @@ var semaphores = []func(w *world){
 	permitsAreSharedByProcesses, idlePermitsStayUntilSomebodyWaits, aPermitOfZero, misuse,
 	cancelLosesNothing, resize, aSemaphoreIsClosed, closeReturnsWhatIsIdle, aTryAsks, future,
 	futureOfZero, bindOfAFutureThatHolds, tokensGrow, whoGivesUpLeavesNothingIdle,
-	manyWhoAreTooLargeReadOnce, permitsTakenOneByOneAreAFewEntries,
+	manyWhoAreTooLargeReadOnce, whoIsTooLargeAsksAgain, permitsTakenOneByOneAreAFewEntries,
 	moreEntriesThanATransactionTakes, theLongestTimes, status, observedLocks,
 }
 
