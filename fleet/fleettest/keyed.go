@@ -358,18 +358,21 @@ func keysAtRestCostNothing(w *world) {
 	const keys = 300
 	f, x := w.disturbed(fleet.WithTTL(w.TTL))
 	k := w.keyed(f, 2)
-	var users sync.WaitGroup
-	before, vain := x.sum(x.asked, "txn", "read"), x.sum(x.vain, "txn", "read")
-	for i := range keys {
-		users.Go(func() {
-			w.noError(k.Acquire(w.ctx, fmt.Sprint(i), 1))
-			k.Release(fmt.Sprint(i), 1)
-		})
+	for first := 0; first < keys; first += 30 { // so few that a busy server may answer all of them
+		before, vain := x.sum(x.asked, "txn", "read"), x.sum(x.vain, "txn", "read")
+		var users sync.WaitGroup
+		for i := range 30 {
+			users.Go(func() {
+				key := fmt.Sprint(first + i)
+				w.noError(k.Acquire(w.ctx, key, 1))
+				k.Release(key, 1)
+			})
+		}
+		users.Wait()
+		w.eventually(func() bool { return k.Len() == 0 && x.sum(x.going, "txn") == 0 }, "keys are left")
+		asked := x.sum(x.asked, "txn", "read") - before
+		// One that got no answer may have all others that are under way repeated.
+		w.check(asked < 3*30 || x.sum(x.vain, "txn", "read") > vain, asked, "two requests a key")
 	}
-	users.Wait()
-	w.eventually(func() bool { return k.Len() == 0 && x.sum(x.going, "txn") == 0 }, "keys are left")
-	asked := x.sum(x.asked, "txn", "read") - before
-	vain = x.sum(x.vain, "txn", "read") - vain // a busy server: each costs a read, the same again, and a fence
-	w.check(asked < 3*keys+4*vain, asked, vain, "two requests a key, and some that are repeated")
 	w.rests(x, keys)
 }
