@@ -42,8 +42,8 @@ func waitsFor(t *testing.T, name string, n int) {
 // no part of it.
 func TestKeysOfOneTableDeadlock(t *testing.T) {
 	for kind, m := range map[string]interface {
-		Lock(k string)
-		Unlock(k string)
+		Lock(keys ...string)
+		Unlock(keys ...string)
 	}{"mutex": new(keyed.Mutex[string]), "read-write lock": new(keyed.RWMutex[string])} {
 		t.Run(kind, func(t *testing.T) {
 			found := watchFast(t, t.Name())
@@ -120,10 +120,8 @@ func TestChainsOverKeysAreNoDeadlock(t *testing.T) {
 // each other. Each does with one that asks for one key after the other.
 func TestKeysAtOneInstantHaveNoOrder(t *testing.T) {
 	for kind, m := range map[string]interface {
-		Lock(k string)
-		Unlock(k string)
-		LockAll(keys ...string)
-		UnlockAll(keys ...string)
+		Lock(keys ...string)
+		Unlock(keys ...string)
 	}{"mutex": new(keyed.Mutex[string]), "read-write lock": new(keyed.RWMutex[string])} {
 		t.Run(kind, func(t *testing.T) {
 			watchFast(t, t.Name())
@@ -138,7 +136,7 @@ func TestKeysAtOneInstantHaveNoOrder(t *testing.T) {
 				}
 				return texts
 			}
-			both := func() { m.LockAll("a", "b"); m.UnlockAll("a", "b") }
+			both := func() { m.Lock("a", "b"); m.Unlock("a", "b") }
 			var all stdsync.WaitGroup
 			all.Go(both)
 			all.Wait()
@@ -154,7 +152,7 @@ func TestKeysAtOneInstantHaveNoOrder(t *testing.T) {
 			require.Empty(t, inversions())
 			m.Lock("a")
 			m.Lock("b")
-			m.UnlockAll("a", "b")
+			m.Unlock("a", "b")
 			looks(t, 2)
 			require.Len(t, inversions(), 1)
 		})

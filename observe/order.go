@@ -20,7 +20,7 @@ import (
 //   - if the same agent took both orders, which cannot wait for itself so;
 //   - if both held a third lock that lets only one of them in at a time, a gate;
 //   - if one of the two locks lets both in: readers, or permits enough;
-//   - if each took both at one instant, as LockAll of package keyed does.
+//   - if each took both at one instant, as a Lock of package keyed does.
 //
 // An agent that takes both at one instant takes them in both orders: it may get either first.
 //

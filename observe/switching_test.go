@@ -33,9 +33,9 @@ func TestLegalProgramsWhoseLevelsChange(t *testing.T) {
 				m.Unlock(a)
 				return
 			}
-			m.LockAll(a, b)
+			m.Lock(a, b)
 			runtime.Gosched()
-			m.UnlockAll(b, a)
+			m.Unlock(b, a)
 		}},
 		"futures": {s, func(rnd *rand.Rand) {
 			f := new(waiter.Future)

@@ -32,11 +32,8 @@ sync.WaitGroup: Wait WaitContext WaitTimeout
 sync/capacitor.Gate: Arrive ArriveTimeout TryArrive = Depart
 sync/capacitor.Wrapped: Lock LockContext TryLock = Unlock
 sync/keyed.Mutex: Lock LockContext LockTimeout TryLock = Unlock
-sync/keyed.Mutex: LockAll LockAllContext = UnlockAll
 sync/keyed.RWMutex: Lock LockContext LockTimeout TryLock = Unlock
-sync/keyed.RWMutex: LockAll LockAllContext = UnlockAll
 sync/keyed.RWMutex: RLock RLockContext RLockTimeout TryRLock = RUnlock
-sync/keyed.RWMutex: RLockAll RLockAllContext = RUnlockAll
 sync/keyed.Semaphore: Acquire AcquireTimeout TryAcquire = Release
 sync/mutex.Mutex: Lock LockContext LockTimeout TryLock = Unlock
 sync/mutex.Pointer: Lock LockContext LockTimeout TryLock = Unlock

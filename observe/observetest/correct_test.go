@@ -239,8 +239,8 @@ func TestCorrectKeys(t *testing.T) {
 	var m keyed.Mutex[string]
 	both := func(a, b string) func() {
 		return func() {
-			m.LockAll(a, b)
-			m.UnlockAll(a, b)
+			m.Lock(a, b)
+			m.Unlock(a, b)
 		}
 	}
 	in(both("a", "b"), both("b", "a"))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/waiting"
@@ -90,23 +91,50 @@ func (b *batch[K]) eachShard(f func(*shard[K])) {
 	}
 }
 
-// acquireAll acquires n permits of each key, or none if ctx is done before it has them all.
-func (t *table[K]) acquireAll(ctx context.Context, keys []K, n, most int64) error {
+// acquireAll acquires n permits of each key. It acquires none if ctx is done before it has them
+// all, or d has passed if d > 0.
+//
+//go:noinline
+func (t *table[K]) acquireAll(ctx context.Context, d time.Duration, n, most int64, keys []K) error {
 	b := t.batchOf(keys, n, most)
 	err := usable(ctx)
 	if err == nil {
-		err = b.acquire(ctx)
+		err = b.acquire(ctx, d)
 	}
 	t.endBatch(b)
 	return err
 }
 
+// acquireAllTimeout is acquireAll until d has passed, which it has if d <= 0.
+//
+//go:noinline
+func (t *table[K]) acquireAllTimeout(d time.Duration, n, most int64, keys []K) bool {
+	if d <= 0 {
+		t.endBatch(t.batchOf(keys, n, most)) // panics if one of the keys cannot be one
+		return false
+	}
+	return t.acquireAll(context.Background(), d, n, most, keys) == nil
+}
+
+// tryAcquireAll is acquireAll without waiting.
+//
+//go:noinline
+func (t *table[K]) tryAcquireAll(n, most int64, keys []K) bool {
+	b := t.batchOf(keys, n, most)
+	ok := b.enter()
+	if t.hub.observed.Load() {
+		b.recordTried(ok)
+	}
+	t.endBatch(b)
+	return ok
+}
+
 // acquire is acquireAll for what b asks for. It has all of it or nothing, even if ctx panics.
-func (b *batch[K]) acquire(ctx context.Context) (err error) {
+func (b *batch[K]) acquire(ctx context.Context, d time.Duration) (err error) {
 	atOnce := b.enter()
 	var l waiting.Limit
 	if !atOnce {
-		l = waiting.UntilDone(ctx)
+		l = waiting.Until(ctx, d).Fixed()
 		for ok := false; !ok; ok = b.enter() { // Each turn is for a key that was found busy the first time.
 			b.prepare(l)
 		}
@@ -229,9 +257,10 @@ func (b *batch[K]) giveUp() {
 	}
 }
 
-// releaseAll gives back n permits of each key at one instant. If those of a key are not held it
-// does nothing, and returns the key and false.
-func (t *table[K]) releaseAll(keys []K, n, most int64) (notHeld K, ok bool) {
+// releaseAll is release for several keys, at one instant.
+//
+//go:noinline
+func (t *table[K]) releaseAll(n, most int64, keys []K) (notHeld K, ok bool) {
 	b := t.batchOf(keys, n, most)
 	var wake waiting.WakeList
 	if t.hub.observed.Load() {

@@ -166,25 +166,26 @@ func (k *keyedTie) calls(s *proof.State) (calls []operation) {
 				calls = append(calls, o)
 			}
 			add(operation{name: "tryAcquire", place: proof.KeyTryLock, own: -1, run: func(c *keyedRun) int {
-				return result(c.t.tryAcquire(ourKeys[key], c.code(n), c.most(n)))
+				return result(c.t.tryAcquire(c.code(n), c.most(n), ourKeys[key]))
 			}})
 			add(operation{name: "acquire", place: proof.KeyTryLock, own: mine, waits: true, run: func(c *keyedRun) int {
-				c.l.acquire(c.size, ourKeys[key], c.code(n), c.most(n))
+				c.l.acquire(c.size, c.code(n), c.most(n), ourKeys[key])
 				return 1
 			}})
 			acquire := func(c *keyedRun) int {
-				return result(c.t.acquireContext(c.ctx, ourKeys[key], c.code(n), c.most(n)) == nil)
+				return result(c.t.acquireContext(c.ctx, c.code(n), c.most(n), ourKeys[key]) == nil)
 			}
 			add(operation{name: "acquireContext", place: proof.KeyTryLock, own: mine, waits: true, limit: byContext, run: acquire})
 			add(operation{name: "acquireContext, ended", place: proof.KeyedDone, own: -1, limit: byContext, ended: true, run: acquire})
 			add(operation{name: "acquireTimeout", place: proof.KeyTryLock, own: mine, waits: true, limit: byTime, run: func(c *keyedRun) int {
-				return result(c.t.acquireTimeout(time.Second, ourKeys[key], c.code(n), c.most(n)))
+				return result(c.t.acquireTimeout(time.Second, c.code(n), c.most(n), ourKeys[key]))
 			}})
 			add(operation{name: "acquireTimeout, ended", place: proof.KeyedDone, own: -1, run: func(c *keyedRun) int {
-				return result(c.t.acquireTimeout(0, ourKeys[key], c.code(n), c.most(n)))
+				return result(c.t.acquireTimeout(0, c.code(n), c.most(n), ourKeys[key]))
 			}})
 			add(operation{name: "release", place: proof.KeyReleaseLock, own: -1, run: func(c *keyedRun) int {
-				return result(c.l.release(c.size, ourKeys[key], c.code(n), c.most(n)))
+				_, ok := c.l.release(c.size, c.code(n), c.most(n), ourKeys[key])
+				return result(ok)
 			}})
 		}
 		look := operation{name: "look", place: proof.KeyLook, own: -1, key: key, n: 1, alone: true}
@@ -244,14 +245,14 @@ func (k *keyedTie) several(s *proof.State, numbers []int) (calls []operation) {
 			calls = append(calls, operation{
 				name: "releaseAll", place: proof.KeyAllLock, own: -1, n: n, names: names, gives: true,
 				run: func(c *keyedRun) int {
-					_, ok := c.t.releaseAll(keys, c.code(n), c.most(n))
+					_, ok := c.t.releaseAll(c.code(n), c.most(n), keys)
 					return result(ok)
 				},
 			})
 			all := operation{
 				name: "acquireAll", place: proof.KeyAllLock, own: -1, n: n, names: names, alone: true,
 				run: func(c *keyedRun) int {
-					return result(c.t.acquireAll(context.Background(), keys, c.code(n), c.most(n)) == nil)
+					return result(c.t.acquireAll(context.Background(), 0, c.code(n), c.most(n), keys) == nil)
 				},
 			}
 			busy := 0
@@ -267,6 +268,12 @@ func (k *keyedTie) several(s *proof.State, numbers []int) (calls []operation) {
 			}
 			if busy <= 1 {
 				calls = append(calls, all)
+			}
+			if busy == 0 {
+				try := all
+				try.name = "tryAcquireAll"
+				try.run = func(c *keyedRun) int { return result(c.t.tryAcquireAll(c.code(n), c.most(n), keys)) }
+				calls = append(calls, try)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // What all mutexes promise, of one key.
 func TestContract(t *testing.T) {
 	t.Run("mutex", func(t *testing.T) { mutextest.RunFair(t, newMutex) })
-	t.Run("several keys", func(t *testing.T) { mutextest.RunSmall(t, newAllMutex) })
+	t.Run("several keys", func(t *testing.T) { mutextest.RunFair(t, newTwoKeys) })
 	t.Run("rwmutex", func(t *testing.T) { rwtest.Run(t, rwKind()) })
 	t.Run("semaphore", func(t *testing.T) { semtest.Run(t, semKind(), unlike...) })
 }

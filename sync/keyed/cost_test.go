@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 	"weak"
 
 	"github.com/farad-go/farad/internal/locktest"
@@ -70,8 +71,8 @@ func TestMemoryOfALargeBatchComesBack(t *testing.T) {
 	}
 	var m keyed.Mutex[int]
 	before := heap()
-	m.LockAll(keys...)
-	m.UnlockAll(keys...)
+	m.Lock(keys...)
+	m.Unlock(keys...)
 	left := heap() - before
 	runtime.KeepAlive(&m)
 	runtime.KeepAlive(keys)
@@ -88,8 +89,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
 	for range 100 { // the shards' tables, once
-		m.LockAll(keys...)
-		m.UnlockAll(keys...)
+		m.Lock(keys...)
+		m.Unlock(keys...)
 	}
 	require.Zero(t, locktest.AllocsPerRun(1000, func() {
 		for _, k := range keys {
@@ -103,10 +104,13 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		}
 		_ = m.LockContext(ctx, "a")
 		m.Unlock("a")
-		m.LockAll(keys...)
-		m.UnlockAll(keys...)
-		_ = m.LockAllContext(ctx, keys...)
-		m.UnlockAll(keys...)
+		m.Lock(keys...)
+		m.Unlock(keys...)
+		_ = m.LockContext(ctx, keys...)
+		_ = m.TryLock(keys...)
+		m.Unlock(keys...)
+		_ = m.LockTimeout(time.Hour, keys...)
+		m.Unlock(keys...)
 		rw.RLock([16]byte{1})
 		rw.RLock([16]byte{1})
 		rw.RUnlock([16]byte{1})
@@ -119,7 +123,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}))
 }
 
-// lines are two keys that a LockAll waits for, as a lock that tells how many wait.
+// lines are two keys that one Lock waits for, as a lock that tells how many wait.
 type lines struct{ m *keyed.Mutex[int] }
 
 func (l lines) Waiting() int { return min(l.m.Waiting(1), l.m.Waiting(2)) }
@@ -131,11 +135,11 @@ func TestWaitingForAllAllocatesNothing(t *testing.T) {
 	defer cancel()
 	for _, c := range []context.Context{bg, ctx} {
 		require.Zero(t, locktest.AllocsPerWait(lines{&m},
-			func() { m.LockAll(1, 2) },
+			func() { m.Lock(1, 2) },
 			func() { m.Unlock(2); m.Unlock(1) },
 			func() {
-				if m.LockAllContext(c, 1, 2, 3) == nil {
-					m.UnlockAll(3, 2, 1)
+				if m.LockContext(c, 1, 2, 3) == nil {
+					m.Unlock(3, 2, 1)
 				}
 			}))
 	}
@@ -160,8 +164,8 @@ func TestFreeKeysAreNotKept(t *testing.T) {
 	var m keyed.Mutex[*[64]int]
 	use := func() weak.Pointer[[64]int] {
 		k := new([64]int)
-		m.LockAll(k, k)
-		m.UnlockAll(k, k, k)
+		m.Lock(k, k)
+		m.Unlock(k, k, k)
 		m.Lock(k)
 		m.Unlock(k)
 		return weak.Make(k)

@@ -10,7 +10,7 @@
 //	let some n work on a key at a time        Semaphore: Acquire, Release
 //	give up with a context, or after a time   LockContext, LockTimeout, ...
 //	lock a key if it is free                  TryLock, TryRLock, TryAcquire
-//	lock several keys without deadlock        LockAll, UnlockAll
+//	lock several keys without deadlock        the same: Lock(a, b), Unlock(a, b)
 //	know how many keys are in use             Len
 //
 // # Memory
@@ -38,10 +38,10 @@
 //
 // # Several keys
 //
-// LockAll enters the lines of all its keys at one instant, and then waits until it holds them all.
-// So two calls of LockAll stand in the same order in every line that they share, and one of them
-// gets all keys first. Calls that lock one key after the other have no such guarantee: they may
-// deadlock, with each other and with LockAll.
+// A call with several keys enters the lines of all of them at one instant, and then waits until it
+// holds them all. So two calls stand in the same order in every line that they share, and one of
+// them gets all keys first. Calls that lock one key after the other have no such guarantee: they
+// may deadlock, with each other and with calls for several keys.
 //
 // # Cancellation
 //

@@ -49,12 +49,12 @@ func ExampleMutex_LockContext() {
 }
 
 // Two accounts at once, without an order of locks to keep to.
-func ExampleMutex_LockAll() {
+func ExampleMutex_Lock() {
 	var accounts keyed.Mutex[string]
 	balances := map[string]*int{"ann": new(int), "bob": new(int)}
 	transfer := func(from, to string, amount int) {
-		accounts.LockAll(from, to)
-		defer accounts.UnlockAll(from, to)
+		accounts.Lock(from, to)
+		defer accounts.Unlock(from, to)
 		*balances[from] -= amount
 		*balances[to] += amount
 	}

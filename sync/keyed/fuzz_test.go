@@ -37,15 +37,15 @@ func FuzzAgainstOracle(f *testing.F) {
 				requireEffect(t, what, o.unlock(1, k), func() { rw.RUnlock(k) })
 			case 9:
 				if o.free(group) {
-					rw.LockAll(group...)
+					rw.Lock(group...)
 					o.add(group[0], writer)
 					o.add(group[1], writer)
 					o.add(group[3], writer)
 				}
 			case 10:
-				requireEffect(t, what, o.unlock(writer, group...), func() { rw.UnlockAll(group...) })
+				requireEffect(t, what, o.unlock(writer, group...), func() { rw.Unlock(group...) })
 			case 11:
-				requireEffect(t, what, o.unlock(1, group...), func() { rw.RUnlockAll(group...) })
+				requireEffect(t, what, o.unlock(1, group...), func() { rw.RUnlock(group...) })
 			default:
 			}
 			require.Equal(t, len(o.permits), s.Len(), what)

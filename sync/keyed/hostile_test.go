@@ -42,14 +42,14 @@ func TestNoMethodOfAKeyIsCalled(t *testing.T) {
 			ok := false
 			defer func() { ended <- ok }()
 			a, b := strange{1, "a"}, strange{2, math.Pi}
-			m.LockAll(a, b)
+			m.Lock(a, b)
 			got := make(chan struct{})
-			go func() { m.LockAll(b, a); close(got) }()
+			go func() { m.Lock(b, a); close(got) }()
 			locktest.Eventually(t, "a waiter", func() bool { return m.Waiting(a) == 1 })
 			m.Unlock(a)
 			m.Unlock(b)
 			<-got
-			m.UnlockAll(a, b)
+			m.Unlock(a, b)
 			ok = true
 		}()
 		require.True(t, locktest.Receive(t, ended), "a method ended the goroutine, at level %d", level)
@@ -68,26 +68,26 @@ func TestHugeAndStrangeKeys(t *testing.T) {
 	var m keyed.Mutex[huge]
 	pad := [1 << 16]byte{1}
 	a, b := huge{pad, 1}, huge{pad, 2}
-	m.LockAll(a, b, a)
+	m.Lock(a, b, a)
 	require.Equal(t, 2, m.Len())
 	require.False(t, m.TryLock(a))
 	m.Unlock(a)
 	require.True(t, m.TryLock(a))
-	m.UnlockAll(b, a)
+	m.Unlock(b, a)
 	require.Zero(t, m.Len())
 
 	var any1 keyed.Mutex[any]
 	keys := []any{nil, 0, int8(0), uint(0), 0.0, "", [0]int{}, struct{}{}, errors.New(""), false, new(int), 'a', complex(0, 0), (*int)(nil), [1]any{nil}}
-	any1.LockAll(keys...)
+	any1.Lock(keys...)
 	require.Equal(t, len(keys), any1.Len())
 	require.False(t, any1.TryLock(math.Copysign(0, -1)), "zero has no sign")
-	any1.UnlockAll(keys...)
+	any1.Unlock(keys...)
 	require.Zero(t, any1.Len())
 
 	var empty keyed.Mutex[struct{}]
 	empty.Lock(struct{}{})
 	require.False(t, empty.TryLock(struct{}{}))
-	empty.UnlockAll(struct{}{}, struct{}{})
+	empty.Unlock(struct{}{}, struct{}{})
 	require.Zero(t, empty.Len())
 }
 
@@ -101,15 +101,15 @@ func TestBadKeysInBatches(t *testing.T) {
 	for range 20 {
 		for _, k := range bad {
 			for _, keys := range [][]any{{k}, {1, k}, {k, 1}, {1, "held", k, 2}, {"held", k}} {
-				require.Panics(t, func() { m.LockAll(keys...) })
-				require.Panics(t, func() { _ = m.LockAllContext(bg, keys...) })
-				require.Panics(t, func() { m.UnlockAll(keys...) })
+				require.Panics(t, func() { m.Lock(keys...) })
+				require.Panics(t, func() { _ = m.LockContext(bg, keys...) })
+				require.Panics(t, func() { m.Unlock(keys...) })
 			}
 			require.Panics(t, func() { _ = s.Acquire(bg, k, 1) })
 		}
 		require.Equal(t, 1, m.Len())
-		m.LockAll(1, 2)
-		m.UnlockAll(2, 1)
+		m.Lock(1, 2)
+		m.Unlock(2, 1)
 	}
 	m.Unlock("held")
 	require.Zero(t, m.Len()+s.Len())
@@ -123,8 +123,8 @@ func TestHoldersThatEnd(t *testing.T) {
 	for i := range 200 {
 		wg.Go(func() {
 			defer func() { _ = recover() }()
-			m.LockAll(i%7, i%5, i%3)
-			defer m.UnlockAll(i%3, i%5, i%7)
+			m.Lock(i%7, i%5, i%3)
+			defer m.Unlock(i%3, i%5, i%7)
 			rw.RLock(i % 4)
 			defer rw.RUnlock(i % 4)
 			if i%2 == 0 {
@@ -172,7 +172,7 @@ func everythingOfKeys(t *testing.T, seed uint64) {
 						holders[k].Add(-1)
 					}
 					if rng.IntN(2) == 0 {
-						m.UnlockAll(keys...)
+						m.Unlock(keys...)
 					} else {
 						for _, k := range keys {
 							m.Unlock(k)
@@ -218,10 +218,10 @@ func lockSomehow(t *testing.T, m *keyed.Mutex[int], rng *rand.Rand) (locked []in
 	defer cancel()
 	switch rng.IntN(6) {
 	case 0:
-		m.LockAll(append(keys, k)...)
+		m.Lock(append(keys, k)...)
 		return keys
 	case 1:
-		if m.LockAllContext(ctx, keys...) == nil {
+		if m.LockContext(ctx, keys...) == nil {
 			return keys
 		}
 	case 2:
@@ -243,7 +243,7 @@ func lockSomehow(t *testing.T, m *keyed.Mutex[int], rng *rand.Rand) (locked []in
 			}
 		}()
 		c := locktest.NewTrapContext(ctx, "Err", 1+rng.Int64N(5), func() { panic(errMad) })
-		if m.LockAllContext(c, keys...) == nil {
+		if m.LockContext(c, keys...) == nil {
 			return keys
 		}
 	}
@@ -279,8 +279,8 @@ func TestAMillionKeys(t *testing.T) {
 	left := inUse() - before - int64(8*n)
 	t.Logf("free: %d bytes", left)
 	require.Less(t, left, int64(1<<20))
-	m.LockAll(all...)
-	m.UnlockAll(all...)
+	m.Lock(all...)
+	m.Unlock(all...)
 	require.Zero(t, m.Len())
 	clear(all)
 	left = inUse() - before - int64(8*n)

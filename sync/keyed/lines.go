@@ -79,13 +79,19 @@ type table[K comparable] struct {
 // shard returns the shard of the keys with this hash.
 func (t *table[K]) shard(hash uint64) *shard[K] { return t.shards[hash>>(t.shift&63)] }
 
-// acquire acquires n permits of k, of which with others no more than most may be held. It waits
-// without a limit, and panics if k cannot be a key.
-func (l *lines[K]) acquire(size int64, k K, n, most int64) {
+// acquire acquires n permits of each key, of which with others no more than most may be held. It
+// waits without a limit, and panics if one of the keys cannot be one. Calls for a single key, which
+// are most, need no batch: this and the next ones take it from there.
+func (l *lines[K]) acquire(size, n, most int64, keys ...K) {
 	t := l.made.Load()
 	if t == nil {
 		t = l.makeTable(size)
 	}
+	if len(keys) != 1 {
+		_ = t.acquireAll(context.Background(), 0, n, most, keys)
+		return
+	}
+	k := keys[0]
 	hash := t.hash(k)
 	s := t.shard(hash)
 	s.mu.Lock() // From here to the return this is try, written out for speed.
@@ -102,7 +108,11 @@ func (l *lines[K]) acquire(size int64, k K, n, most int64) {
 }
 
 // acquireContext is acquire until ctx is done.
-func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error {
+func (t *table[K]) acquireContext(ctx context.Context, n, most int64, keys ...K) error {
+	if len(keys) != 1 {
+		return t.acquireAll(ctx, 0, n, most, keys)
+	}
+	k := keys[0]
 	hash := t.hash(k)
 	if err := usable(ctx); err != nil {
 		return err
@@ -125,7 +135,11 @@ func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error
 }
 
 // acquireTimeout is acquire until d has passed.
-func (t *table[K]) acquireTimeout(d time.Duration, k K, n, most int64) bool {
+func (t *table[K]) acquireTimeout(d time.Duration, n, most int64, keys ...K) bool {
+	if len(keys) != 1 {
+		return t.acquireAllTimeout(d, n, most, keys)
+	}
+	k := keys[0]
 	hash := t.hash(k)
 	if d <= 0 {
 		return false
@@ -140,7 +154,11 @@ func (t *table[K]) acquireTimeout(d time.Duration, k K, n, most int64) bool {
 }
 
 // tryAcquire is acquire without waiting.
-func (t *table[K]) tryAcquire(k K, n, most int64) bool {
+func (t *table[K]) tryAcquire(n, most int64, keys ...K) bool {
+	if len(keys) != 1 {
+		return t.tryAcquireAll(n, most, keys)
+	}
+	k := keys[0]
 	hash := t.hash(k)
 	ok := t.try(hash, k, n, most)
 	if t.hub.observed.Load() {
@@ -171,13 +189,17 @@ func (s *shard[K]) trySlow(hash uint64, k K, n, most int64) bool {
 	return ok
 }
 
-// release gives back n permits of k. It reports false, and does nothing, if they are not held, or
-// if with others more than most are: they are of another kind then.
-func (l *lines[K]) release(size int64, k K, n, most int64) bool {
+// release gives back n permits of each key. It does nothing, and returns the key and false, if
+// those of a key are not held, or if with others more than most are: they are of another kind then.
+func (l *lines[K]) release(size, n, most int64, keys ...K) (notHeld K, ok bool) {
 	t := l.made.Load()
 	if t == nil {
 		t = l.makeTable(size)
 	}
+	if len(keys) != 1 {
+		return t.releaseAll(n, most, keys)
+	}
+	k := keys[0]
 	hash := t.hash(k)
 	if t.hub.observed.Load() {
 		t.recordReleased(hash, k, n, most)
@@ -185,12 +207,11 @@ func (l *lines[K]) release(size int64, k K, n, most int64) bool {
 	s := t.shard(hash)
 	s.mu.Lock()
 	if s.held != n || s.key != k {
-		return s.giveSlow(hash, k, n, most, t.size)
+		return k, s.giveSlow(hash, k, n, most, t.size)
 	}
-	var none K
-	s.held, s.key = 0, none
+	s.held, s.key = 0, notHeld // no key
 	s.mu.Unlock()
-	return true
+	return notHeld, true
 }
 
 // giveSlow is release with the shard locked, which it unlocks.

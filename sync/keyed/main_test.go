@@ -33,35 +33,16 @@ func (m mutex) Waiting() int                          { return m.m.Waiting(m.k) 
 
 func newMutex() mutextest.Mutex { return mutex{new(keyed.Mutex[int]), 3} }
 
-// An allMutex is two keys, which are locked together.
-type allMutex struct{ mutex }
+// A twoKeys is two keys, which are locked together.
+type twoKeys struct{ mutex }
 
-func (m allMutex) Lock()                                 { m.m.LockAll(m.k, m.k+1) }
-func (m allMutex) LockContext(ctx context.Context) error { return m.m.LockAllContext(ctx, m.k+1, m.k) }
-func (m allMutex) Unlock()                               { m.m.UnlockAll(m.k, m.k+1) }
+func (m twoKeys) Lock()                                 { m.m.Lock(m.k, m.k+1) }
+func (m twoKeys) TryLock() bool                         { return m.m.TryLock(m.k+1, m.k) }
+func (m twoKeys) LockContext(ctx context.Context) error { return m.m.LockContext(ctx, m.k+1, m.k) }
+func (m twoKeys) LockTimeout(d time.Duration) bool      { return m.m.LockTimeout(d, m.k, m.k+1) }
+func (m twoKeys) Unlock()                               { m.m.Unlock(m.k, m.k+1) }
 
-// TryLock shadows that of the key. To wait for the second would be a deadlock beside a Lock.
-func (m allMutex) TryLock() bool {
-	if !m.mutex.TryLock() {
-		return false
-	}
-	if !m.m.TryLock(m.k + 1) {
-		m.mutex.Unlock()
-		return false
-	}
-	return true
-}
-
-func newAllMutex() mutextest.Small { return allSmall{allMutex{mutex{new(keyed.Mutex[int]), 3}}} }
-
-// An allSmall is an allMutex without timeouts, which several keys do not have.
-type allSmall struct{ m allMutex }
-
-func (m allSmall) Lock()                                 { m.m.Lock() }
-func (m allSmall) TryLock() bool                         { return m.m.TryLock() }
-func (m allSmall) LockContext(ctx context.Context) error { return m.m.LockContext(ctx) }
-func (m allSmall) Unlock()                               { m.m.Unlock() }
-func (m allSmall) Waiting() int                          { return m.m.Waiting() }
+func newTwoKeys() mutextest.Mutex { return twoKeys{mutex{new(keyed.Mutex[int]), 3}} }
 
 // An rwMutex is one key of an RWMutex.
 type rwMutex struct {
@@ -121,8 +102,8 @@ func tableOf(m mutextest.Small) *keyed.Mutex[int] {
 	switch m := m.(type) {
 	case mutex:
 		return m.m
-	case allSmall:
-		return m.m.m
+	case twoKeys:
+		return m.m
 	default:
 		panic("not of this package")
 	}

@@ -17,7 +17,9 @@ type point struct {
 }
 
 // allCalls are all calls of the three locks with a key.
-func allCalls[K comparable](m *keyed.Mutex[K], rw *keyed.RWMutex[K], s *keyed.Semaphore[K], k K) map[string]func() {
+func allCalls[K comparable](
+	m *keyed.Mutex[K], rw *keyed.RWMutex[K], s *keyed.Semaphore[K], k, good K,
+) map[string]func() {
 	return map[string]func(){
 		"Mutex.Lock":              func() { m.Lock(k) },
 		"Mutex.TryLock":           func() { m.TryLock(k) },
@@ -25,9 +27,11 @@ func allCalls[K comparable](m *keyed.Mutex[K], rw *keyed.RWMutex[K], s *keyed.Se
 		"Mutex.LockTimeout":       func() { m.LockTimeout(time.Second, k) },
 		"Mutex.LockTimeout, none": func() { m.LockTimeout(0, k) },
 		"Mutex.Unlock":            func() { m.Unlock(k) },
-		"Mutex.LockAll":           func() { m.LockAll(k) },
-		"Mutex.LockAllContext":    func() { _ = m.LockAllContext(bg, k) },
-		"Mutex.UnlockAll":         func() { m.UnlockAll(k) },
+		"Mutex.Lock, 2":           func() { m.Lock(good, k) },
+		"Mutex.LockContext, 2":    func() { _ = m.LockContext(bg, good, k) },
+		"Mutex.Unlock, 2":         func() { m.Unlock(good, k) },
+		"Mutex.TryLock, 2":        func() { m.TryLock(good, k) },
+		"Mutex.LockTimeout, 2":    func() { m.LockTimeout(time.Second, good, k) },
 		"Mutex.Waiting":           func() { m.Waiting(k) },
 
 		"RWMutex.Lock":            func() { rw.Lock(k) },
@@ -40,12 +44,12 @@ func allCalls[K comparable](m *keyed.Mutex[K], rw *keyed.RWMutex[K], s *keyed.Se
 		"RWMutex.RLockContext":    func() { _ = rw.RLockContext(bg, k) },
 		"RWMutex.RLockTimeout":    func() { rw.RLockTimeout(time.Second, k) },
 		"RWMutex.RUnlock":         func() { rw.RUnlock(k) },
-		"RWMutex.LockAll":         func() { rw.LockAll(k) },
-		"RWMutex.LockAllContext":  func() { _ = rw.LockAllContext(bg, k) },
-		"RWMutex.UnlockAll":       func() { rw.UnlockAll(k) },
-		"RWMutex.RLockAll":        func() { rw.RLockAll(k) },
-		"RWMutex.RLockAllContext": func() { _ = rw.RLockAllContext(bg, k) },
-		"RWMutex.RUnlockAll":      func() { rw.RUnlockAll(k) },
+		"RWMutex.Lock, 2":         func() { rw.Lock(good, k) },
+		"RWMutex.LockContext, 2":  func() { _ = rw.LockContext(bg, good, k) },
+		"RWMutex.Unlock, 2":       func() { rw.Unlock(good, k) },
+		"RWMutex.RLock, 2":        func() { rw.RLock(good, k) },
+		"RWMutex.RLockContext, 2": func() { _ = rw.RLockContext(bg, good, k) },
+		"RWMutex.RUnlock, 2":      func() { rw.RUnlock(good, k) },
 		"RWMutex.Waiting":         func() { rw.Waiting(k) },
 
 		"Semaphore.Acquire":          func() { _ = s.Acquire(bg, k, 1) },
@@ -63,12 +67,12 @@ func requireRefused[K comparable](t *testing.T, text string, k, good K) {
 	var m keyed.Mutex[K]
 	var rw keyed.RWMutex[K]
 	s := keyed.NewSemaphore[K](2)
-	for name, call := range allCalls(&m, &rw, s, k) {
+	for name, call := range allCalls(&m, &rw, s, k, good) {
 		require.PanicsWithValue(t, text, call, name)
 	}
-	require.PanicsWithValue(t, text, func() { m.LockAll(good, k) })
+	require.PanicsWithValue(t, text, func() { m.Lock(good, k) })
 	require.Zero(t, m.Len()+rw.Len()+s.Len())
-	m.LockAll(good)
+	m.Lock(good)
 	m.Unlock(good)
 	require.True(t, rw.TryRLock(good) && s.TryAcquire(good, 2))
 	rw.RUnlock(good)
@@ -111,8 +115,9 @@ func TestKeyIsLookedAtFirst(t *testing.T) {
 	nan := math.NaN()
 	for i, call := range []func(){
 		func() { _ = m.LockContext(none, nan) },
-		func() { _ = m.LockAllContext(none, 1, nan) },
+		func() { _ = m.LockContext(none, 1, nan) },
 		func() { m.LockTimeout(0, nan) },
+		func() { m.LockTimeout(0, 1, nan) },
 		func() { _ = s.Acquire(none, nan, 1) },
 		func() { _ = s.Acquire(none, nan, 0) },
 		func() { _ = s.Acquire(none, nan, -1) },
@@ -139,7 +144,7 @@ func TestDynamicTypesAreTold(t *testing.T) {
 	require.True(t, m.TryLock(int64(1)) && m.TryLock("1") && m.TryLock(nil) && m.TryLock([1]int{1}))
 	require.False(t, m.TryLock(1))
 	require.Equal(t, 5, m.Len())
-	m.UnlockAll(1, int64(1), "1", nil, [1]int{1})
+	m.Unlock(1, int64(1), "1", nil, [1]int{1})
 	require.Zero(t, m.Len())
 }
 
@@ -156,20 +161,20 @@ func TestMisuseIsToldInWords(t *testing.T) {
 	for text, calls := range map[string][]func(){
 		`keyed: unlock of unlocked key "free"`: {
 			func() { m.Unlock("free") },
-			func() { m.UnlockAll("free") },
-			func() { m.UnlockAll("held", "free", "held") },
+			func() { m.Unlock("free", "free") },
+			func() { m.Unlock("held", "free", "held") },
 		},
 		"keyed: Unlock of key [0 2], which is unlocked or read-locked": {
 			func() { rw.Unlock([2]int{0, 2}) },
-			func() { rw.UnlockAll([2]int{0, 2}) },
-			func() { rw.UnlockAll([2]int{0, 1}, [2]int{0, 2}) },
+			func() { rw.Unlock([2]int{0, 2}, [2]int{0, 2}) },
+			func() { rw.Unlock([2]int{0, 1}, [2]int{0, 2}) },
 		},
 		"keyed: Unlock of key [0 0], which is unlocked or read-locked": {
 			func() { rw.Unlock([2]int{}) },
 		},
 		"keyed: RUnlock of key [0 1], which is unlocked or write-locked": {
 			func() { rw.RUnlock([2]int{0, 1}) },
-			func() { rw.RUnlockAll([2]int{0, 2}, [2]int{0, 1}) },
+			func() { rw.RUnlock([2]int{0, 2}, [2]int{0, 1}) },
 		},
 		"keyed: RUnlock of key [0 0], which is unlocked or write-locked": {
 			func() { rw.RUnlock([2]int{}) },
@@ -177,10 +182,10 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		"keyed: nil context": {
 			func() { _ = m.LockContext(none, "free") },
 			func() { _ = m.LockContext(none, "held") },
-			func() { _ = m.LockAllContext(none, "free") },
-			func() { _ = m.LockAllContext(none) },
+			func() { _ = m.LockContext(none, "free") },
+			func() { _ = m.LockContext(none) },
 			func() { _ = rw.RLockContext(none, [2]int{}) },
-			func() { _ = rw.RLockAllContext(none, [2]int{}) },
+			func() { _ = rw.RLockContext(none, [2]int{}) },
 			func() { _ = s.Acquire(none, 7, 1) },
 			func() { _ = s.Acquire(none, 7, 0) },
 		},
@@ -221,9 +226,9 @@ func TestMisuseIsToldInWords(t *testing.T) {
 // Nothing is nothing: no wait and no entry.
 func TestNothingNeedsNoEntry(t *testing.T) {
 	var m keyed.Mutex[int]
-	m.LockAll()
-	m.UnlockAll()
-	require.NoError(t, m.LockAllContext(bg))
+	m.Lock()
+	m.Unlock()
+	require.NoError(t, m.LockContext(bg))
 	s := keyed.NewSemaphore[int](1)
 	require.True(t, s.TryAcquire(1, 1))
 	require.NoError(t, s.Acquire(bg, 1, 0))
@@ -243,7 +248,7 @@ func TestNothingNeedsNoEntry(t *testing.T) {
 	s.Release(1, 1)
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
-	require.ErrorIs(t, m.LockAllContext(ctx), context.Canceled)
+	require.ErrorIs(t, m.LockContext(ctx), context.Canceled)
 	require.ErrorIs(t, s.Acquire(ctx, 1, 0), context.Canceled)
 	require.ErrorIs(t, s.Acquire(ctx, 1, 2), context.Canceled)
 	require.ErrorIs(t, s.AcquireTimeout(0, 1, 0), context.DeadlineExceeded)

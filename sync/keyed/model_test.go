@@ -23,7 +23,7 @@ func TestModelMutex(t *testing.T) {
 
 // Two keys that are locked together, as one mutex.
 func TestModelAllIsAMutex(t *testing.T) {
-	mutextest.RunSmallModel(t, mutextest.Subject{New: newAllMutex, Bound: 2})
+	mutextest.RunSmallModel(t, mutextest.Subject{New: func() mutextest.Small { return newTwoKeys() }, Bound: 2})
 }
 
 // Every history of one key is one of a queueing semaphore.
@@ -84,25 +84,20 @@ func (w *world) use(keys ...int) {
 	for _, k := range keys {
 		w.holders[k].Add(-1)
 	}
-	if len(keys) == 1 {
-		w.m.Unlock(keys[0])
-	} else {
-		w.m.UnlockAll(keys...)
-	}
+	w.m.Unlock(keys...)
 }
 
-func (w *world) lock(k int)      { w.m.Lock(k); w.use(k) }
-func (w *world) all(keys ...int) { w.m.LockAll(keys...); w.use(keys...) }
-func (w *world) timeout(k int)   { w.useIf(w.m.LockTimeout(time.Second, k), k) }
-func (w *world) try(k int)       { w.useIf(w.m.TryLock(k), k) }
-func (w *world) useIf(ok bool, k int) {
+func (w *world) lock(keys ...int)    { w.m.Lock(keys...); w.use(keys...) }
+func (w *world) timeout(keys ...int) { w.useIf(w.m.LockTimeout(time.Second, keys...), keys...) }
+func (w *world) try(keys ...int)     { w.useIf(w.m.TryLock(keys...), keys...) }
+func (w *world) useIf(ok bool, keys ...int) {
 	if ok {
-		w.use(k)
+		w.use(keys...)
 	}
 }
 
 func (w *world) allWithin(ctx context.Context, keys ...int) {
-	err := w.m.LockAllContext(ctx, keys...)
+	err := w.m.LockContext(ctx, keys...)
 	w.Assert(err == nil || err == ctx.Err(), "not the context's error: %v", err) //nolint:errorlint // that very error
 	if err == nil {
 		w.use(keys...)
@@ -181,7 +176,7 @@ func TestModelTableGrowsAndShrinks(t *testing.T) {
 	}
 	check(t, []scenario{{name: "many", body: func(w *world) {
 		w.m.Lock(neighbour)
-		w.Go("many", func() { w.m.LockAll(many...); w.m.UnlockAll(many...) })
+		w.Go("many", func() { w.m.Lock(many...); w.m.Unlock(many...) })
 		w.Go("holder", func() { w.use(neighbour) })
 		w.Go("one", func() { w.lock(key) })
 	}}})
@@ -206,34 +201,50 @@ func TestModelKeysAreIndependent(t *testing.T) {
 func TestModelAll(t *testing.T) {
 	check(t, []scenario{
 		{name: "crossed", body: func(w *world) {
-			w.Go("a", func() { w.all(key, far) })
-			w.Go("b", func() { w.all(far, key) })
+			w.Go("a", func() { w.lock(key, far) })
+			w.Go("b", func() { w.lock(far, key) })
 		}},
 		{name: "one shard", body: func(w *world) {
-			w.Go("a", func() { w.all(key, near) })
-			w.Go("b", func() { w.all(near, key) })
+			w.Go("a", func() { w.lock(key, near) })
+			w.Go("b", func() { w.lock(near, key) })
 		}},
 		{name: "a ring", body: func(w *world) {
-			w.Go("a", func() { w.all(key, far) })
-			w.Go("b", func() { w.all(far, near) })
-			w.Go("c", func() { w.all(near, key) })
+			w.Go("a", func() { w.lock(key, far) })
+			w.Go("b", func() { w.lock(far, near) })
+			w.Go("c", func() { w.lock(near, key) })
 		}},
 		{name: "twice", large: true, body: func(w *world) {
-			w.Same(2, "t", func(int) { w.all(key, far); w.all(far, key) })
+			w.Same(2, "t", func(int) { w.lock(key, far); w.lock(far, key) })
 		}},
 		{name: "beside one", body: func(w *world) {
-			w.Go("all", func() { w.all(key, far) })
+			w.Go("all", func() { w.lock(key, far) })
 			w.Go("one", func() { w.lock(key) })
 			w.Go("other", func() { w.lock(far) })
 		}},
 		{name: "beside tries", body: func(w *world) {
-			w.Go("all", func() { w.all(key, far) })
+			w.Go("all", func() { w.lock(key, far) })
 			w.Go("one", func() { w.try(key); w.try(far) })
 			w.Go("hasty", func() { w.timeout(far) })
 		}},
+		{name: "several at a try", body: func(w *world) {
+			w.Go("all", func() { w.try(key, far) })
+			w.Go("crossed", func() { w.lock(far, key) })
+			w.Go("one", func() { w.try(far); w.try(key) })
+		}},
+		{name: "several in time", body: func(w *world) {
+			w.Go("all", func() { w.timeout(key, far) })
+			w.Go("crossed", func() { w.timeout(far, key) })
+			w.Go("one", func() { w.lock(far) })
+		}},
+		{name: "in time, both busy", body: func(w *world) {
+			w.m.Lock(key)
+			w.m.Lock(far)
+			w.Go("all", func() { w.timeout(key, far) })
+			w.Go("holder", func() { w.m.Unlock(key); w.m.Unlock(far) })
+		}},
 		{name: "repeated", body: func(w *world) {
-			w.Go("a", func() { w.m.LockAll(key, far, key, far, key); w.use(key, far) })
-			w.Go("b", func() { w.m.LockAll(far, key); w.m.UnlockAll(key, key, far) })
+			w.Go("a", func() { w.m.Lock(key, far, key, far, key); w.use(key, far) })
+			w.Go("b", func() { w.m.Lock(far, key); w.m.Unlock(key, key, far) })
 		}},
 		{name: "context", body: func(w *world) {
 			ctx := w.NewContext()
@@ -262,7 +273,7 @@ func TestModelAll(t *testing.T) {
 			ctx := w.NewContext()
 			w.m.Lock(far)
 			w.Go("all", func() {
-				w.Assert(w.m.LockAllContext(ctx, key, far) != nil, "locked what is never unlocked")
+				w.Assert(w.m.LockContext(ctx, key, far) != nil, "locked what is never unlocked")
 				w.lock(key)
 				w.m.Unlock(far)
 			})
@@ -274,7 +285,7 @@ func TestModelAll(t *testing.T) {
 			w.m.Lock(far)
 			w.Go("holder", func() { ctx.Cancel(); ended = true; w.m.Unlock(far) })
 			w.Go("all", func() {
-				if w.m.LockAllContext(ctx, key, far) == nil {
+				if w.m.LockContext(ctx, key, far) == nil {
 					w.Assert(!ended, "locked, though the context had ended before the unlock")
 					w.use(key, far)
 				}
@@ -302,7 +313,7 @@ func TestModelDoneContextTakesNothing(t *testing.T) {
 		{name: "all", body: func(w *world) {
 			ctx := w.NewContext()
 			ctx.Cancel()
-			w.Go("late", func() { w.Assert(w.m.LockAllContext(ctx, key, far) == ctx.Err(), "not its error") }) //nolint:errorlint // that very error
+			w.Go("late", func() { w.Assert(w.m.LockContext(ctx, key, far) == ctx.Err(), "not its error") }) //nolint:errorlint // that very error
 			w.Go("other", func() {
 				w.Assert(w.m.TryLock(far), "taken for a moment")
 				w.use(far)
@@ -315,13 +326,13 @@ func TestModelDoneContextTakesNothing(t *testing.T) {
 func TestModelAllEntersAtOnce(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		m := new(keyed.Mutex[int])
-		m.LockAll(key, far)
+		m.Lock(key, far)
 		var order [2]interleave.Int32
 		x.Same(2, "t", func(int) {
-			m.LockAll(far, key)
+			m.Lock(far, key)
 			first := order[0].Add(1)
 			x.Assert(first == order[1].Add(1), "first in one line, and second in the other")
-			m.UnlockAll(key, far)
+			m.Unlock(key, far)
 		})
 		x.Go("holder", func() { m.Unlock(key); m.Unlock(far) })
 		x.Wait()
@@ -333,12 +344,12 @@ func TestModelAllEntersAtOnce(t *testing.T) {
 func TestModelUnlockTooMany(t *testing.T) {
 	for name, unlock := range map[string]func(m *keyed.Mutex[int]){
 		"one": func(m *keyed.Mutex[int]) { m.Unlock(far) },
-		"all": func(m *keyed.Mutex[int]) { m.UnlockAll(far, key) },
+		"all": func(m *keyed.Mutex[int]) { m.Unlock(far, key) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 				m := new(keyed.Mutex[int])
-				m.LockAll(key, far)
+				m.Lock(key, far)
 				var panics interleave.Int32
 				x.Same(2, "t", func(int) {
 					if p := interleave.Panics(func() { unlock(m) }); p != nil {
@@ -386,10 +397,10 @@ func TestModelUnlockTooManyBesideACancel(t *testing.T) {
 func TestModelReadersShareAllKeys(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		m := new(keyed.RWMutex[int])
-		m.RLockAll(key, far)
+		m.RLock(key, far)
 		x.Same(2, "reader", func(int) {
-			m.RLockAll(far, key, near)
-			m.RUnlockAll(near, key, far)
+			m.RLock(far, key, near)
+			m.RUnlock(near, key, far)
 		})
 		x.Wait()
 		x.Assert(m.Len() == 2, "%d keys of 2", m.Len())
@@ -404,31 +415,31 @@ func TestModelRWAll(t *testing.T) {
 	}
 	interleave.Check(t, o, func(x *interleave.Run) {
 		m := new(keyed.RWMutex[int])
-		m.RLockAll(key, far)
+		m.RLock(key, far)
 		ctx := x.NewContext()
 		var readers, writers interleave.Int32
 		read := func() {
 			readers.Add(1)
 			x.Assert(writers.Load() == 0, "a reader beside a writer")
 			readers.Add(-1)
-			m.RUnlockAll(far, key)
+			m.RUnlock(far, key)
 		}
 		x.Go("first", read)
 		x.Go("reader", func() {
-			if m.RLockAllContext(ctx, far, key) == nil {
+			if m.RLockContext(ctx, far, key) == nil {
 				read()
 			}
 		})
 		x.Go("writer", func() {
-			m.LockAll(far, key)
+			m.Lock(far, key)
 			writers.Add(1)
 			x.Assert(readers.Load() == 0, "a writer beside a reader")
 			writers.Add(-1)
-			m.UnlockAll(key, far)
+			m.Unlock(key, far)
 		})
 		x.Go("hasty", func() {
-			if m.LockAllContext(ctx, key, far) == nil {
-				m.UnlockAll(key, far)
+			if m.LockContext(ctx, key, far) == nil {
+				m.Unlock(key, far)
 			}
 		})
 		x.Go("canceller", ctx.Cancel)

@@ -1,6 +1,8 @@
 package keyed
 
 import (
+	"slices"
+
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/observed/text"
 	"github.com/farad-go/farad/internal/waiting"
@@ -172,6 +174,16 @@ func (b *batch[K]) describe(q *observed.Request, to observed.Record, m *member[K
 
 // recordTook records those requests that need not wait.
 func (b *batch[K]) recordTook() { b.record(false) }
+
+// recordTried records a try: for each key if it got them all, else for one that it did not get.
+func (b *batch[K]) recordTried(ok bool) {
+	if ok {
+		b.recordTook()
+		return
+	}
+	m := &b.requests[slices.IndexFunc(b.requests, func(m member[K]) bool { return m.busy })]
+	m.t.recordTried(m.hash, m.key, m.n, m.most, false)
+}
 
 // recordReleased records that what has been granted is about to be given back: to those whose wait
 // has ended, and those that need not wait.

@@ -14,7 +14,7 @@ import (
 func TestModelObserved(t *testing.T) {
 	for name, create := range map[string]func() mutextest.Small{
 		"key":          func() mutextest.Small { return newMutex() },
-		"several keys": newAllMutex,
+		"several keys": func() mutextest.Small { return newTwoKeys() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			mutextest.RunSmallModel(t, mutextest.Subject{
@@ -37,8 +37,8 @@ func TestModelObservedBeside(t *testing.T) {
 		m.Lock(1)
 		x.Go("holder", func() { m.Unlock(1) })
 		x.Go("several", func() {
-			if m.LockAllContext(ctx, 1, 2) == nil {
-				m.UnlockAll(1, 2)
+			if m.LockContext(ctx, 1, 2) == nil {
+				m.Unlock(1, 2)
 			}
 		})
 		x.Go("watcher", func() { m.Observe(true); m.Observe(false) })

@@ -31,14 +31,14 @@ func keys(holds []records.Hold) (keys []string) {
 	return keys
 }
 
-// An UnlockAll that is refused has changed nothing, and no record has lost a holder.
-func TestARefusedUnlockAllForgetsNoHolder(t *testing.T) {
+// An unlock of several keys that is refused has changed nothing, and no record has lost a holder.
+func TestARefusedUnlockForgetsNoHolder(t *testing.T) {
 	var m keyed.Mutex[string]
 	read := observedtest.Watch(t, &m, observed.Holders)
-	m.LockAll("a", "b")
-	require.Panics(t, func() { m.UnlockAll("a", "b", "c") })
+	m.Lock("a", "b")
+	require.Panics(t, func() { m.Unlock("a", "b", "c") })
 	require.Equal(t, []string{"a", "b"}, keys(read().Holders))
-	m.UnlockAll("a", "b")
+	m.Unlock("a", "b")
 	require.Empty(t, read().Holders)
 }
 
@@ -51,7 +51,7 @@ func TestObservedKeysHaveHoldersAndWaiters(t *testing.T) {
 	require.False(t, m.TryLock("b"))
 	require.NoError(t, m.LockContext(t.Context(), "c"))
 	require.True(t, m.LockTimeout(time.Hour, "d"))
-	m.LockAll("e", "f", "e")
+	m.Lock("e", "f", "e")
 	s := read()
 	require.Equal(t, "keyed.Mutex", s.Kind)
 	require.True(t, s.Owned)
@@ -63,7 +63,7 @@ func TestObservedKeysHaveHoldersAndWaiters(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- m.LockContext(ctx, "a") }()
-	go func() { ended <- m.LockAllContext(ctx, "b", "free") }()
+	go func() { ended <- m.LockContext(ctx, "b", "free") }()
 	locktest.Eventually(t, "they wait", func() bool { // What is free is waited for, too, for a moment.
 		s = read()
 		waits := keys(s.Waiters)
@@ -81,7 +81,7 @@ func TestObservedKeysHaveHoldersAndWaiters(t *testing.T) {
 	require.EqualValues(t, 2, s.Failed[records.Cancelled])
 
 	m.Unlock("a")
-	m.UnlockAll("b", "c", "d", "e", "f")
+	m.Unlock("b", "c", "d", "e", "f")
 	s = read()
 	require.Empty(t, s.Holders)
 	require.Zero(t, s.Unknown)
@@ -210,7 +210,7 @@ func TestNilLockOfKeysIsRefused(t *testing.T) {
 // What all mutexes promise, of observed ones.
 func TestContractWhileObserved(t *testing.T) {
 	mutextest.RunSmall(t, func() mutextest.Small {
-		m := newAllMutex()
+		m := newTwoKeys()
 		records.Watch(tableOf(m), "", observed.Holders)
 		return m
 	}, mutextest.Known{Test: "WaitingAllocatesNothing", Why: "the record does: TestObservingKeysAllocatesLittle"},
@@ -280,8 +280,8 @@ func TestWatchingKeysLosesNothing(t *testing.T) {
 				for n := range locktest.Scaled(2000) {
 					switch i {
 					case 0:
-						m.LockAll(1, 2, 3)
-						m.UnlockAll(1, 2, 3)
+						m.Lock(1, 2, 3)
+						m.Unlock(1, 2, 3)
 					case 1:
 						if m.LockTimeout(10*time.Microsecond, n%3) {
 							m.Unlock(n % 3)

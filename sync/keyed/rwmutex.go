@@ -9,7 +9,9 @@ import (
 // The zero RWMutex is ready: no key is locked. An RWMutex must not be copied after first use. A
 // lock is not tied to a goroutine.
 //
-// A call panics, and has changed nothing, if a key is not equal to itself or cannot be compared.
+// Every method that takes several keys locks or unlocks all of them or none. A key that is named
+// twice counts once. A call panics, and has changed nothing, if a key is not equal to itself or
+// cannot be compared.
 //
 // Order: FIFO for each key, of readers and writers together; readers that are next to each other
 // get in together. So a goroutine that has a key read-locked must not read-lock it again: a writer
@@ -28,31 +30,35 @@ const (
 
 func (m *RWMutex[K]) table() *table[K] { return m.lines.table(everyone) }
 
-// Lock locks k for a writer. If k is locked the caller waits.
-func (m *RWMutex[K]) Lock(k K) {
-	m.lines.acquire(everyone, k, everyone, everyone)
+// Lock locks the keys for a writer. If one of them is locked the caller waits. It enters the lines
+// of all keys at one instant, and waits until it has every lock, so calls of Lock and RLock do not
+// deadlock with each other, whatever the order of their keys. Meanwhile it holds those locks that
+// it has got.
+func (m *RWMutex[K]) Lock(keys ...K) {
+	m.lines.acquire(everyone, everyone, everyone, keys...)
 }
 
-// TryLock locks k for a writer if it is unlocked, and reports whether it did.
-func (m *RWMutex[K]) TryLock(k K) bool {
-	return m.table().tryAcquire(k, everyone, everyone)
+// TryLock locks the keys for a writer if all are unlocked, and reports whether it did.
+func (m *RWMutex[K]) TryLock(keys ...K) bool {
+	return m.table().tryAcquire(everyone, everyone, keys...)
 }
 
-// LockContext is Lock, but gives up when ctx is done and returns ctx.Err().
-func (m *RWMutex[K]) LockContext(ctx context.Context, k K) error {
-	return m.table().acquireContext(ctx, k, everyone, everyone)
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). Then the caller holds
+// none of the locks.
+func (m *RWMutex[K]) LockContext(ctx context.Context, keys ...K) error {
+	return m.table().acquireContext(ctx, everyone, everyone, keys...)
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the caller holds the
-// lock. If d <= 0 it never does; TryLock locks without waiting.
-func (m *RWMutex[K]) LockTimeout(d time.Duration, k K) bool {
-	return m.table().acquireTimeout(d, k, everyone, everyone)
+// locks. If d <= 0 it never does; TryLock locks without waiting.
+func (m *RWMutex[K]) LockTimeout(d time.Duration, keys ...K) bool {
+	return m.table().acquireTimeout(d, everyone, everyone, keys...)
 }
 
-// Unlock ends a writer's lock of k. If there is none Unlock panics, names k, and has changed
-// nothing.
-func (m *RWMutex[K]) Unlock(k K) {
-	if !m.lines.release(everyone, k, everyone, everyone) {
+// Unlock ends a writer's locks of the keys at one instant. They need not be those of one Lock. If a
+// key has no writer Unlock panics, names the key, and has changed nothing.
+func (m *RWMutex[K]) Unlock(keys ...K) {
+	if k, ok := m.lines.release(everyone, everyone, everyone, keys...); !ok {
 		panicNoWriter(k)
 	}
 }
@@ -62,32 +68,32 @@ func panicNoWriter[K comparable](k K) {
 	panic("keyed: Unlock of key " + name(k) + ", which is unlocked or read-locked")
 }
 
-// RLock locks k for a reader. If a writer has k locked, or any request waits for k, the caller
-// waits.
-func (m *RWMutex[K]) RLock(k K) {
-	m.lines.acquire(everyone, k, 1, mostReaders)
+// RLock locks the keys for a reader. If a writer has one of them locked, or any request waits for
+// one, the caller waits. With several keys it is as [RWMutex.Lock].
+func (m *RWMutex[K]) RLock(keys ...K) {
+	m.lines.acquire(everyone, 1, mostReaders, keys...)
 }
 
-// TryRLock locks k for a reader if that is possible at once, and reports whether it did. It fails
-// while another request waits for k.
-func (m *RWMutex[K]) TryRLock(k K) bool {
-	return m.table().tryAcquire(k, 1, mostReaders)
+// TryRLock locks the keys for a reader if that is possible at once, and reports whether it did. It
+// fails while another request waits for one of them.
+func (m *RWMutex[K]) TryRLock(keys ...K) bool {
+	return m.table().tryAcquire(1, mostReaders, keys...)
 }
 
 // RLockContext is to RLock as LockContext is to Lock.
-func (m *RWMutex[K]) RLockContext(ctx context.Context, k K) error {
-	return m.table().acquireContext(ctx, k, 1, mostReaders)
+func (m *RWMutex[K]) RLockContext(ctx context.Context, keys ...K) error {
+	return m.table().acquireContext(ctx, 1, mostReaders, keys...)
 }
 
 // RLockTimeout is to RLock as LockTimeout is to Lock.
-func (m *RWMutex[K]) RLockTimeout(d time.Duration, k K) bool {
-	return m.table().acquireTimeout(d, k, 1, mostReaders)
+func (m *RWMutex[K]) RLockTimeout(d time.Duration, keys ...K) bool {
+	return m.table().acquireTimeout(d, 1, mostReaders, keys...)
 }
 
-// RUnlock ends a reader's lock of k. If there is none RUnlock panics, names k, and has changed
-// nothing.
-func (m *RWMutex[K]) RUnlock(k K) {
-	if !m.lines.release(everyone, k, 1, mostReaders) {
+// RUnlock ends a reader's locks of the keys at one instant. If a key has no reader RUnlock panics,
+// names the key, and has changed nothing.
+func (m *RWMutex[K]) RUnlock(keys ...K) {
+	if k, ok := m.lines.release(everyone, 1, mostReaders, keys...); !ok {
 		panicNoReader(k)
 	}
 }
@@ -95,45 +101,6 @@ func (m *RWMutex[K]) RUnlock(k K) {
 //go:noinline
 func panicNoReader[K comparable](k K) {
 	panic("keyed: RUnlock of key " + name(k) + ", which is unlocked or write-locked")
-}
-
-// LockAll locks all the keys for a writer. It enters all their lines at one instant, and waits
-// until it has every lock. So calls of LockAll and RLockAll do not deadlock with each other,
-// whatever the order of their keys. Meanwhile it holds those locks that it has got. A key that is
-// named twice counts once.
-func (m *RWMutex[K]) LockAll(keys ...K) {
-	_ = m.table().acquireAll(context.Background(), keys, everyone, everyone)
-}
-
-// LockAllContext is LockAll, but gives up when ctx is done. Then it holds none of the locks, and
-// returns ctx.Err(). In all else it is as LockContext.
-func (m *RWMutex[K]) LockAllContext(ctx context.Context, keys ...K) error {
-	return m.table().acquireAll(ctx, keys, everyone, everyone)
-}
-
-// UnlockAll ends a writer's locks of all the keys at one instant. A key that is named twice counts
-// once. If a key has no writer UnlockAll panics, names it, and has changed nothing.
-func (m *RWMutex[K]) UnlockAll(keys ...K) {
-	if k, ok := m.table().releaseAll(keys, everyone, everyone); !ok {
-		panicNoWriter(k)
-	}
-}
-
-// RLockAll is LockAll for a reader.
-func (m *RWMutex[K]) RLockAll(keys ...K) {
-	_ = m.table().acquireAll(context.Background(), keys, 1, mostReaders)
-}
-
-// RLockAllContext is LockAllContext for a reader.
-func (m *RWMutex[K]) RLockAllContext(ctx context.Context, keys ...K) error {
-	return m.table().acquireAll(ctx, keys, 1, mostReaders)
-}
-
-// RUnlockAll is UnlockAll for a reader.
-func (m *RWMutex[K]) RUnlockAll(keys ...K) {
-	if k, ok := m.table().releaseAll(keys, 1, mostReaders); !ok {
-		panicNoReader(k)
-	}
 }
 
 // Len returns the number of keys that are locked. (A key that is waited for is locked.) It looks at

@@ -51,7 +51,7 @@ func (s *Semaphore[K]) table() *table[K] { return s.lines.table(s.size) }
 // does not wait. Acquire panics if n is negative.
 func (s *Semaphore[K]) Acquire(ctx context.Context, k K, n int64) error {
 	if 0 < n && n <= s.size {
-		return s.table().acquireContext(ctx, k, n, s.size)
+		return s.table().acquireContext(ctx, n, s.size, k)
 	}
 	s.table().hash(k)
 	requireNumber(n)
@@ -91,7 +91,7 @@ func (s *Semaphore[K]) AcquireTimeout(d time.Duration, k K, n int64) error {
 		return context.DeadlineExceeded
 	case n == 0 || n > s.size:
 		return s.atOnce(n)
-	case !s.table().acquireTimeout(d, k, n, s.size):
+	case !s.table().acquireTimeout(d, n, s.size, k):
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -105,7 +105,7 @@ func (s *Semaphore[K]) TryAcquire(k K, n int64) bool {
 	if n == 0 || n > s.size {
 		return s.atOnce(n) == nil
 	}
-	return s.table().tryAcquire(k, n, s.size)
+	return s.table().tryAcquire(n, s.size, k)
 }
 
 // Release returns n permits of k. They go to the waiting requests, in order, and the rest becomes
@@ -116,7 +116,10 @@ func (s *Semaphore[K]) Release(k K, n int64) {
 	if n < 0 {
 		panic("keyed: release of a negative number of permits")
 	}
-	if n > 0 && !s.lines.release(s.size, k, n, s.size) {
+	if n == 0 {
+		return
+	}
+	if _, ok := s.lines.release(s.size, n, s.size, k); !ok {
 		s.panicOverReleased(k, n)
 	}
 }

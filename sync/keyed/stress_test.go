@@ -56,7 +56,7 @@ func TestStressExcludes(t *testing.T) {
 					if len(held) == 1 {
 						m.Unlock(held[0])
 					} else {
-						m.UnlockAll(held...)
+						m.Unlock(held...)
 					}
 				}
 			})
@@ -95,14 +95,14 @@ func lockSome(shared context.Context, m *keyed.Mutex[int], rng *rand.Rand, keys 
 	case 3:
 		ok = m.LockTimeout(time.Duration(rng.IntN(20))*time.Microsecond, k)
 	case 4:
-		m.LockAll(some...)
+		m.Lock(some...)
 		return some
 	case 5:
-		if m.LockAllContext(ctx, some...) == nil {
+		if m.LockContext(ctx, some...) == nil {
 			return some
 		}
 	default:
-		if m.LockAllContext(shared, some...) == nil {
+		if m.LockContext(shared, some...) == nil {
 			return some
 		}
 	}
@@ -130,17 +130,17 @@ func TestStressConservesSums(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(g), 2))
 				for range locktest.Scaled(4000) {
 					from, to := rng.IntN(accounts), rng.IntN(accounts)
-					m.LockAll(from, to)
+					m.Lock(from, to)
 					balances[from] -= 3
 					balances[to] += 3
-					m.UnlockAll(to, from)
+					m.Unlock(to, from)
 				}
 			})
 		}
 		for range 2 {
 			wg.Go(func() {
 				for range locktest.Scaled(800) {
-					if m.RLockAllContext(ctx, all...) != nil {
+					if m.RLockContext(ctx, all...) != nil {
 						t.Error("given up")
 						return
 					}
@@ -148,7 +148,7 @@ func TestStressConservesSums(t *testing.T) {
 					for _, b := range balances {
 						sum += b
 					}
-					m.RUnlockAll(all...)
+					m.RUnlock(all...)
 					if sum != accounts*each {
 						t.Errorf("the sum is %d", sum)
 					}

@@ -90,7 +90,7 @@ func TestWaitingKeysCountOnce(t *testing.T) {
 	var m keyed.Mutex[int]
 	done := make(chan struct{})
 	m.Lock(1)
-	go func() { m.LockAll(2, 1); m.UnlockAll(1, 2); close(done) }()
+	go func() { m.Lock(2, 1); m.Unlock(1, 2); close(done) }()
 	locktest.Eventually(t, "it waits", func() bool { return m.Waiting(1) == 1 })
 	require.Equal(t, 2, m.Len())
 	require.Zero(t, m.Waiting(2), "it has this one")
@@ -102,10 +102,10 @@ func TestWaitingKeysCountOnce(t *testing.T) {
 
 func TestFreeEntriesHaveNoKeys(t *testing.T) {
 	var m keyed.Mutex[string]
-	m.LockAll("a", "b", "c")
-	m.UnlockAll("c", "b", "a")
-	m.LockAll("a", "d")
-	m.UnlockAll("a", "d")
+	m.Lock("a", "b", "c")
+	m.Unlock("c", "b", "a")
+	m.Lock("a", "d")
+	m.Unlock("a", "d")
 	keys := m.FreeKeys()
 	require.NotZero(t, len(keys))
 	for _, k := range keys {
