@@ -13,7 +13,7 @@
 //	observe all locks                          All
 //	look, in a browser or with curl            Handler
 //	look, in the program                       Read, which returns a Snapshot
-//	react to a deadlock, suspicion or leak     OnDeadlock, OnSuspicion, OnLeak
+//	react to a deadlock, suspicion or leak     On
 //	set thresholds, and where reports go       Configure
 //	see where permits and time go              go tool pprof and Handler, or WriteProfile
 //	have metrics                               expvar and Var, observe/prometheus, observe/otel
@@ -81,8 +81,8 @@
 // # Reports
 //
 // Each report is one line in the log, at slog.LevelError or slog.LevelWarn, stays in [Read] and on
-// the page as one of the last hundred of its kind, and goes to the handlers of [OnDeadlock],
-// [OnSuspicion] and [OnLeak]. Nothing is done about it.
+// the page as one of the last hundred of its kind, and goes to the handlers of [On]. Nothing is
+// done about it.
 //
 // # Memory and goroutines
 //

@@ -1,6 +1,9 @@
 package observe_test
 
 import (
+	"context"
+	"fmt"
+	"log"
 	"log/slog"
 	"os"
 	"runtime/trace"
@@ -8,11 +11,42 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/observe"
+	"github.com/farad-go/farad/sync/semaphore"
 )
+
+// A connection that is not returned is a suspicion, long before all of them are out.
+func ExampleOn() {
+	observe.Configure(observe.Config{
+		Period:   10 * time.Millisecond, // for the example
+		LongHold: 100 * time.Millisecond,
+	})
+	defer observe.Configure(observe.Config{})
+	connections := semaphore.New(10)
+	observe.Watch(connections, "connections", observe.LevelHolders)
+	defer observe.Unwatch(connections)
+
+	reports := make(chan observe.Suspicion, 1)
+	stop := observe.On(func(s observe.Suspicion) {
+		if s.Lock == "connections" {
+			reports <- s
+		}
+	})
+	defer stop()
+
+	if err := connections.Acquire(context.Background(), 1); err != nil {
+		log.Fatal(err)
+	}
+	s := <-reports
+	connections.Release(1)
+	fmt.Printf("%s: %s\n", s.Lock, s.Why)
+	slog.Debug("held", "since", s.Stacks[0])
+	// Output:
+	// connections: long hold
+}
 
 // A flight recorder has the last seconds of the program's execution trace in memory. Here the first
 // wait that is too long writes them, so that the trace shows how it came to that.
-func ExampleOnSuspicion() {
+func ExampleOn_flightRecorder() {
 	recorder := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: 10 * time.Second})
 	if err := recorder.Start(); err != nil {
 		slog.Error("no flight recorder", "err", err)
@@ -20,7 +54,7 @@ func ExampleOnSuspicion() {
 	defer recorder.Stop()
 
 	var once sync.Once
-	stop := observe.OnSuspicion(func(s observe.Suspicion) {
+	stop := observe.On(func(s observe.Suspicion) {
 		if s.Why == observe.LongWait {
 			once.Do(func() { write(recorder) })
 		}
@@ -48,8 +82,8 @@ func write(recorder *trace.FlightRecorder) {
 func serve() {}
 
 // A service that hangs had better end, and be started again.
-func ExampleOnDeadlock() {
-	stop := observe.OnDeadlock(func(d observe.Deadlock) {
+func ExampleOn_deadlock() {
+	stop := observe.On(func(d observe.Deadlock) {
 		slog.Error("the service hangs", "deadlock", d)
 		os.Exit(1)
 	})

@@ -131,7 +131,7 @@ func TestGoroutinesThatDeadlock(t *testing.T) {
 		found := watchFast(t, prefix)
 		var told []Deadlock
 		var mu stdsync.Mutex
-		stop := OnDeadlock(func(d Deadlock) {
+		stop := On(func(d Deadlock) {
 			mu.Lock()
 			defer mu.Unlock()
 			told = append(told, d)
@@ -493,7 +493,7 @@ func TestLeaksAreTold(t *testing.T) {
 	Watch(sem, "leaky", LevelHolders)
 	defer Unwatch(sem)
 	var told atomic.Int64
-	stop := OnLeak(func(l Leak) {
+	stop := On(func(l Leak) {
 		if l.Lock == "leaky" && l.Permits == 1 && strings.Contains(l.Stack.String(), "TestLeaksAreTold") {
 			told.Add(1)
 		}

@@ -76,16 +76,21 @@ func Configure(c Config) {
 	watchdog.hurry()
 }
 
-// OnDeadlock has handle be called for each deadlock that is found from now on, until stop is
-// called. There may be several handlers; each gets a line in the log besides.
+// On has handle be called for each report of one kind from now on, until stop is called: the type
+// of its argument says which. There may be several handlers, and each report is a line in the log
+// besides.
 //
 // A handler is called in a goroutine of its own, for one report after the other. So a handler that
 // blocks holds up nobody else. If it is 64 reports behind, it misses those that follow, which
-// [Dropped] counts. A handler that panics is logged, and is called for the next report.
-func OnDeadlock(handle func(Deadlock)) (stop func()) { return reports.deadlocks.add(handle) }
-
-// OnSuspicion is [OnDeadlock] for suspicions.
-func OnSuspicion(handle func(Suspicion)) (stop func()) { return reports.suspicions.add(handle) }
-
-// OnLeak is [OnDeadlock] for leaks.
-func OnLeak(handle func(Leak)) (stop func()) { return reports.leaks.add(handle) }
+// [Dropped] counts. It may still be called for what was found before stop. A handler that panics is
+// logged, and is called for the next report. On panics if handle is nil.
+func On[T Deadlock | Suspicion | Leak](handle func(T)) (stop func()) {
+	switch handle := any(handle).(type) {
+	case func(Deadlock):
+		return reports.deadlocks.add(handle)
+	case func(Suspicion):
+		return reports.suspicions.add(handle)
+	default:
+		return reports.leaks.add(handle.(func(Leak)))
+	}
+}

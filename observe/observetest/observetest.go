@@ -120,8 +120,8 @@ func (w *watch) start() error {
 	w.reasons = readReasons()
 	configure(-1)
 	observe.All(observe.LevelHolders)
-	observe.OnDeadlock(func(d observe.Deadlock) { w.halt(deadlocked(&d)) })
-	observe.OnSuspicion(func(s observe.Suspicion) {
+	observe.On(func(d observe.Deadlock) { w.halt(deadlocked(&d)) })
+	observe.On(func(s observe.Suspicion) {
 		if s.Why == observe.Inversion {
 			w.add(inverted(&s))
 		}
