@@ -36,9 +36,9 @@ func startIncident(t *testing.T) *incident {
 	observe.Watch(&i.journal, "journal", observe.LevelHolders)
 	observe.Watch(i.db, "db", observe.LevelHolders)
 	t.Cleanup(func() {
-		observe.Unwatch(i.db)
-		observe.Unwatch(&i.accounts)
-		observe.Unwatch(&i.journal)
+		observe.Watch(i.db, "", observe.LevelOff)
+		observe.Watch(&i.accounts, "", observe.LevelOff)
+		observe.Watch(&i.journal, "", observe.LevelOff)
 	})
 	before := len(observe.Read().Deadlocks)
 	ready := make(chan struct{})

@@ -39,7 +39,7 @@ func TestObservedWithoutAServer(t *testing.T) {
 	s := &Semaphore{d}
 	require.NoError(t, s.Acquire(t.Context(), 2))
 	observe.Watch(s, "", observe.LevelHolders)
-	defer observe.Unwatch(s)
+	defer observe.Watch(s, "", observe.LevelOff)
 	p, err := s.AcquirePermit(t.Context(), 5)
 	require.NoError(t, err)
 	require.False(t, s.TryAcquire(33))
@@ -93,7 +93,7 @@ func TestWatchKnowsAllTypes(t *testing.T) {
 		}[kind], line.Everyone)
 		observe.Watch(lock(d), kind, observe.LevelCounts)
 		require.Equal(t, kind, observedLock(t, kind).Kind)
-		observe.Unwatch(lock(d))
+		observe.Watch(lock(d), "", observe.LevelOff)
 		require.False(t, d.current.Load().IsObserved())
 	}
 	watch := func(x any) func() { return func() { observe.Watch(x, "", observe.LevelCounts) } }
@@ -105,7 +105,7 @@ func TestObservedReaders(t *testing.T) {
 	d := alone(t, kindRWMutex, line.Everyone)
 	m := &RWMutex{d}
 	observe.Watch(m, "config", observe.LevelHolders)
-	defer observe.Unwatch(m)
+	defer observe.Watch(m, "", observe.LevelOff)
 	require.True(t, m.TryRLock())
 	require.NoError(t, m.RLockContext(t.Context()))
 	require.False(t, m.TryLock())
@@ -124,7 +124,7 @@ func TestObservedAcrossALoss(t *testing.T) {
 	d := alone(t, kindSemaphore, 2)
 	s := &Semaphore{d}
 	observe.Watch(s, "lost", observe.LevelHolders)
-	defer observe.Unwatch(s)
+	defer observe.Watch(s, "", observe.LevelOff)
 	p, err := s.AcquirePermit(t.Context(), 1)
 	require.NoError(t, err)
 	got := make(chan error, 2)
@@ -163,7 +163,7 @@ func TestObservedFutures(t *testing.T) {
 	d := alone(t, kindSemaphore, 2)
 	s := &Semaphore{d}
 	observe.Watch(s, "future", observe.LevelHolders)
-	defer observe.Unwatch(s)
+	defer observe.Watch(s, "", observe.LevelOff)
 	require.True(t, s.TryAcquire(1))
 	var f Future
 	s.Bind(&f, 1)
@@ -201,7 +201,7 @@ func TestObservedHoldsAreHeld(t *testing.T) {
 	d := alone(t, kindSemaphore, 2)
 	s := &Semaphore{d}
 	observe.Watch(s, "held", observe.LevelHolders)
-	defer observe.Unwatch(s)
+	defer observe.Watch(s, "", observe.LevelOff)
 	for name, release := range map[string]func() func(){
 		"loose": func() func() {
 			require.True(t, s.TryAcquire(1))
@@ -232,7 +232,7 @@ func TestACancelBeforeTheGrantWins(t *testing.T) {
 		s := &Semaphore{d}
 		if watched {
 			observe.Watch(s, "cancelled", observe.LevelHolders)
-			defer observe.Unwatch(s)
+			defer observe.Watch(s, "", observe.LevelOff)
 		}
 		permit := func(p *Permit, err error) error {
 			require.Nil(t, p)
@@ -259,8 +259,8 @@ func TestACancelBeforeTheGrantWins(t *testing.T) {
 	}
 }
 
-// Watch and Unwatch at any moment, beside losses, lose no permit and no wake-up.
-func TestUnwatchLosesNothing(t *testing.T) {
+// Watch at any level and moment, beside losses, lose no permit and no wake-up.
+func TestWatchLosesNothing(t *testing.T) {
 	d := alone(t, kindSemaphore, 4) // three are this process's
 	s := &Semaphore{d}
 	rounds := 20_000
@@ -300,7 +300,7 @@ func TestUnwatchLosesNothing(t *testing.T) {
 	require.Zero(t, all[0].Held())
 	observe.Watch(s, "toggled", observe.LevelHolders)
 	l := observedLock(t, "toggled")
-	observe.Unwatch(s)
+	observe.Watch(s, "", observe.LevelOff)
 	require.Empty(t, l.Holders)
 	require.Empty(t, l.Waiters)
 	require.Zero(t, l.Held+l.Unknown)

@@ -22,7 +22,7 @@ func ExampleHandler() {
 
 	var users sync.Mutex
 	observe.Watch(&users, "users", observe.LevelHolders)
-	defer observe.Unwatch(&users)
+	defer observe.Watch(&users, "", observe.LevelOff)
 	users.Lock()
 	defer users.Unlock()
 
@@ -60,7 +60,7 @@ func ExampleVar() {
 func ExampleRead() {
 	var orders sync.Mutex
 	observe.Watch(&orders, "orders", observe.LevelHolders)
-	defer observe.Unwatch(&orders)
+	defer observe.Watch(&orders, "", observe.LevelOff)
 	orders.Lock()
 	defer orders.Unlock()
 

@@ -23,7 +23,7 @@ func ExampleOn() {
 	defer observe.Configure(observe.Config{})
 	connections := semaphore.New(10)
 	observe.Watch(connections, "connections", observe.LevelHolders)
-	defer observe.Unwatch(connections)
+	defer observe.Watch(connections, "", observe.LevelOff)
 
 	reports := make(chan observe.Suspicion, 1)
 	stop := observe.On(func(s observe.Suspicion) {

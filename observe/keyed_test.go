@@ -48,7 +48,7 @@ func TestKeysOfOneTableDeadlock(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			found := watchFast(t, t.Name())
 			Watch(m, t.Name(), LevelHolders)
-			defer Unwatch(m)
+			defer Watch(m, "", LevelOff)
 			var met, all stdsync.WaitGroup
 			met.Add(2)
 			m.Lock("c")
@@ -87,7 +87,7 @@ func TestChainsOverKeysAreNoDeadlock(t *testing.T) {
 	m := new(keyed.Mutex[string])
 	m.Lock("c") // by one who goes on
 	Watch(m, t.Name(), LevelHolders)
-	defer Unwatch(m)
+	defer Watch(m, "", LevelOff)
 	m.Lock("d")
 	var met, all stdsync.WaitGroup
 	met.Add(2)
@@ -126,7 +126,7 @@ func TestKeysAtOneInstantHaveNoOrder(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			watchFast(t, t.Name())
 			Watch(m, t.Name(), LevelHolders)
-			defer Unwatch(m)
+			defer Watch(m, "", LevelOff)
 			id := keysOf(t, t.Name()).ID
 			inversions := func() (texts []string) {
 				for _, s := range Read().Suspicions {
@@ -165,7 +165,7 @@ func TestAReaderIsStuckBehindAWriterOfItsKey(t *testing.T) {
 	found := watchFast(t, t.Name())
 	m := new(keyed.RWMutex[int])
 	Watch(m, t.Name(), LevelHolders)
-	defer Unwatch(m)
+	defer Watch(m, "", LevelOff)
 	m.RLock(1)
 	m.RUnlock(1) // it has been seen that who locks unlocks
 	m.Lock(2)

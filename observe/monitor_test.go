@@ -114,7 +114,7 @@ func (r *ring) end() {
 	r.locks[0].Unlock()
 	r.all.Wait()
 	for _, l := range r.locks {
-		Unwatch(l)
+		Watch(l, "", LevelOff)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestGoroutinesThatDeadlock(t *testing.T) {
 	ex := rt.New(rt.WithWorkers(3))
 	Watch(ex, "ring", LevelHolders)
 	defer func() {
-		Unwatch(ex)
+		Watch(ex, "", LevelOff)
 		require.NoError(t, ex.Shutdown(context.Background()))
 	}()
 	for n := 2; n <= 5; n++ {
@@ -172,7 +172,7 @@ func TestGoroutineThatLocksTwice(t *testing.T) {
 	found := watchFast(t, "twice")
 	var mu sync.Mutex
 	Watch(&mu, "twice", LevelHolders)
-	defer Unwatch(&mu)
+	defer Watch(&mu, "", LevelOff)
 	mu.Lock()
 	watchdog.hurry()
 	mu.Unlock() // now it is known that who locks unlocks
@@ -196,7 +196,7 @@ func TestReaderThatReadsTwice(t *testing.T) {
 	found := watchFast(t, "reader")
 	var l rwlock.RWLock
 	Watch(&l, "reader", LevelHolders)
-	defer Unwatch(&l)
+	defer Watch(&l, "", LevelOff)
 	var all stdsync.WaitGroup
 	again := make(chan struct{})
 	func() { // now it is known that readers unlock themselves
@@ -231,7 +231,7 @@ func TestDispatchersGiveNoReport(t *testing.T) {
 	Configure(Config{Period: time.Millisecond, LongWait: 1, LongHold: -1, Logger: slog.New(slog.DiscardHandler)})
 	sem := semaphore.New(3)
 	Watch(sem, "dispatched", LevelHolders)
-	defer Unwatch(sem)
+	defer Watch(sem, "", LevelOff)
 	start := time.Now()
 	var all stdsync.WaitGroup
 	all.Go(func() {
@@ -283,7 +283,7 @@ func TestLocksThatAreUsedWellGiveNoReport(t *testing.T) {
 	all.Wait()
 	assert.Empty(t, found())
 	for _, l := range locks {
-		Unwatch(l)
+		Watch(l, "", LevelOff)
 	}
 }
 
@@ -297,11 +297,53 @@ func TestMonitorEnds(t *testing.T) {
 	var mu sync.Mutex
 	Watch(&mu, "", LevelCounts)
 	assert.True(t, runs())
-	Unwatch(&mu)
+	Watch(&mu, "", LevelOff)
 	locktest.Eventually(t, "the monitor ends", func() bool { return !runs() })
 	Watch(&mu, "", LevelCounts)
 	assert.True(t, runs())
-	Unwatch(&mu)
+	Watch(&mu, "", LevelOff)
+}
+
+// At LevelOff a lock is forgotten, and an executor keeps its name.
+func TestWatchAtLevelOffEndsTheObservation(t *testing.T) {
+	var mu sync.Mutex
+	known := func() []Lock {
+		return slices.DeleteFunc(Read().Locks, func(l Lock) bool { return l.Name != t.Name() })
+	}
+	Watch(&mu, t.Name(), LevelOff)
+	require.Empty(t, known(), "it was not observed")
+	Watch(&mu, t.Name(), LevelHolders)
+	mu.Lock()
+	require.Len(t, known()[0].Holders, 1)
+	Watch(&mu, t.Name(), LevelOff)
+	require.Empty(t, known())
+	Watch(&mu, t.Name(), LevelHolders)
+	require.Empty(t, known()[0].Holders)
+	require.EqualValues(t, 1, known()[0].Unknown, "what was known is forgotten")
+	mu.Unlock()
+	Watch(&mu, "", LevelOff)
+
+	ex := rt.New(rt.WithWorkers(1))
+	end := make(chan struct{})
+	rt.Go(ex, func(*rt.Context) (struct{}, error) { <-end; return struct{}{}, nil })
+	Watch(ex, t.Name(), LevelHolders)
+	Watch(ex, "another name", LevelOff)
+	Watch(ex, "", LevelHolders)
+	require.Equal(t, t.Name(), Read().Tasks[0].Executor)
+	Watch(ex, "", LevelOff)
+	require.Empty(t, Read().Tasks)
+	close(end)
+	require.NoError(t, ex.Shutdown(context.Background()))
+}
+
+func TestMisuseOfWatchPanics(t *testing.T) {
+	var mu sync.Mutex
+	for _, level := range []Level{LevelOff, LevelHolders} {
+		assert.PanicsWithValue(t, "observe: Watch of a *int, which is not a pointer to a lock that can be observed",
+			func() { Watch(new(int), "", level) })
+	}
+	assert.PanicsWithValue(t, "observe: Watch at level 3: there is no such level",
+		func() { Watch(&mu, "", LevelHolders+1) })
 }
 
 // In a bubble nothing starts the monitor, which would hold the bubble up.
@@ -324,7 +366,7 @@ func TestBubblesStartNoMonitor(t *testing.T) {
 		require.Len(t, s.Locks, 1)
 		assert.Len(t, s.Locks[0].Holders, 1)
 		mu.Unlock()
-		Unwatch(&mu)
+		Watch(&mu, "", LevelOff)
 		assert.False(t, watchdog.runs)
 	})
 }
@@ -394,7 +436,7 @@ func TestInversionsWithoutWaits(t *testing.T) {
 			}
 		}
 		for _, l := range []*mutex.Mutex{&a, &b, &gate} {
-			Unwatch(l)
+			Watch(l, "", LevelOff)
 		}
 	}
 }
@@ -405,7 +447,7 @@ func TestNoNestingIsLostBesideALook(t *testing.T) {
 	others := make([]mutex.Mutex, 1000) // so that a look takes long
 	for i := range others {
 		Watch(&others[i], "other", LevelCounts)
-		defer Unwatch(&others[i])
+		defer Watch(&others[i], "", LevelOff)
 	}
 	for range locktest.Scaled(80) {
 		var a, b mutex.Mutex
@@ -426,8 +468,8 @@ func TestNoNestingIsLostBesideALook(t *testing.T) {
 				return s.Why == Inversion && s.At.After(start)
 			})
 		})
-		Unwatch(&a)
-		Unwatch(&b)
+		Watch(&a, "", LevelOff)
+		Watch(&b, "", LevelOff)
 	}
 }
 
@@ -437,7 +479,7 @@ func TestChildThatUnlocksIsNoDeadlock(t *testing.T) {
 	found := watchFast(t, "child")
 	var mu mutex.Mutex
 	Watch(&mu, "child", LevelHolders)
-	defer Unwatch(&mu)
+	defer Watch(&mu, "", LevelOff)
 	for range 3 {
 		mu.Lock()
 		done := make(chan struct{})
@@ -465,7 +507,7 @@ func TestWaitsInBubblesAreNotLong(t *testing.T) {
 	start := time.Now()
 	var outside mutex.Mutex
 	Watch(&outside, "outside", LevelCounts) // so the monitor runs
-	defer Unwatch(&outside)
+	defer Watch(&outside, "", LevelOff)
 	synctest.Test(t, func(*testing.T) {
 		var mu sync.Mutex
 		Watch(&mu, "inside", LevelHolders)
@@ -479,7 +521,7 @@ func TestWaitsInBubblesAreNotLong(t *testing.T) {
 		}()
 		mu.Lock()
 		defer mu.Unlock()
-		Unwatch(&mu)
+		Watch(&mu, "", LevelOff)
 	})
 	for _, s := range Read().Suspicions {
 		assert.False(t, s.At.After(start) && s.Lock == "inside", s)
@@ -491,7 +533,7 @@ func TestLeaksAreTold(t *testing.T) {
 	watchFast(t, "")
 	sem := semaphore.New(2)
 	Watch(sem, "leaky", LevelHolders)
-	defer Unwatch(sem)
+	defer Watch(sem, "", LevelOff)
 	var told atomic.Int64
 	stop := On(func(l Leak) {
 		if l.Lock == "leaky" && l.Permits == 1 && strings.Contains(l.Stack.String(), "TestLeaksAreTold") {
@@ -562,8 +604,8 @@ func TestSemaphoresThatDeadlock(t *testing.T) {
 		}
 		b.Resize(3) // lets the first one go on
 		all.Wait()
-		Unwatch(a)
-		Unwatch(b)
+		Watch(a, "", LevelOff)
+		Watch(b, "", LevelOff)
 	}
 }
 
@@ -572,11 +614,11 @@ func TestTasksThatDeadlock(t *testing.T) {
 	found := watchFast(t, "tasks")
 	ex := rt.New(rt.WithWorkers(1))
 	Watch(ex, "tasks", LevelHolders)
-	defer Unwatch(ex)
+	defer Watch(ex, "", LevelOff)
 	var locks [3]mutex.Mutex
 	for i := range locks {
 		Watch(&locks[i], fmt.Sprint("tasks ", i), LevelHolders)
-		defer Unwatch(&locks[i])
+		defer Watch(&locks[i], "", LevelOff)
 	}
 	var met stdsync.WaitGroup
 	met.Add(3)

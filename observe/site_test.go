@@ -81,7 +81,7 @@ func TestHoldersAreToBlameForTheWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := semaphore.New(4)
 		observe.Watch(s, t.Name(), observe.LevelHolders)
-		defer observe.Unwatch(s)
+		defer observe.Watch(s, "", observe.LevelOff)
 		go slowHolder(s, 3, 10*time.Second)
 		time.Sleep(time.Second)
 		go quickHolder(s, 4*time.Second) // until 5 s
@@ -109,7 +109,7 @@ func TestHoldersAreToBlameForTheWaits(t *testing.T) {
 func TestSitesSayWhoseHoldsOthersRelease(t *testing.T) {
 	s := semaphore.New(1)
 	observe.Watch(s, t.Name(), observe.LevelHolders)
-	defer observe.Unwatch(s)
+	defer observe.Watch(s, "", observe.LevelOff)
 	require.NoError(t, s.Acquire(bg, 1))
 	done := make(chan struct{})
 	go func() { s.Release(1); close(done) }()
@@ -125,7 +125,7 @@ func TestAllDelayIsBlamedOnSomebody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := semaphore.New(5)
 		observe.Watch(s, t.Name(), observe.LevelHolders)
-		defer observe.Unwatch(s)
+		defer observe.Watch(s, "", observe.LevelOff)
 		for i := range 200 {
 			go func() {
 				time.Sleep(time.Duration(i*i%97) * time.Millisecond)
@@ -150,7 +150,7 @@ func TestWaitsForASignalAreNoContention(t *testing.T) {
 		var mu sync.Mutex
 		c := sync.NewCond(&mu)
 		observe.Watch(c, t.Name(), observe.LevelHolders)
-		defer observe.Unwatch(c)
+		defer observe.Watch(c, "", observe.LevelOff)
 		go func() {
 			mu.Lock()
 			c.Wait()
@@ -177,7 +177,7 @@ func TestGoToolPprofNamesWhoIsToBlame(t *testing.T) {
 	}
 	s := semaphore.New(1)
 	observe.Watch(s, t.Name(), observe.LevelHolders)
-	defer observe.Unwatch(s)
+	defer observe.Watch(s, "", observe.LevelOff)
 	begun, ended := make(chan struct{}), make(chan struct{})
 	require.NoError(t, s.Acquire(bg, 1))
 	go func() { close(begun); patient(s, 1); close(ended) }()
@@ -206,7 +206,7 @@ func TestWaitsAreTraced(t *testing.T) {
 	}
 	s := semaphore.New(1)
 	observe.Watch(s, "a traced lock", observe.LevelCounts)
-	defer observe.Unwatch(s)
+	defer observe.Watch(s, "", observe.LevelOff)
 	var b bytes.Buffer
 	require.NoError(t, trace.Start(&b))
 	require.NoError(t, s.Acquire(bg, 1))

@@ -85,7 +85,7 @@ func TestLegalProgramsWhoseLevelsChange(t *testing.T) {
 			workers.Wait()
 			close(done)
 			toggler.Wait()
-			defer Unwatch(program.lock)
+			defer Watch(program.lock, "", LevelOff)
 			Watch(program.lock, t.Name(), LevelHolders)
 			looks(t, 3)
 			now := Read()

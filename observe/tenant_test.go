@@ -18,7 +18,7 @@ import (
 func TestTenantsAreShown(t *testing.T) {
 	s := semaphore.New(1, semaphore.WithPriorities(3, 10))
 	Watch(s, t.Name(), LevelHolders)
-	defer Unwatch(s)
+	defer Watch(s, "", LevelOff)
 	require.NoError(t, s.As(2).Acquire(t.Context(), 1))
 	var all stdsync.WaitGroup
 	all.Go(func() {
@@ -48,7 +48,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 		Shed: semaphore.ShedAdaptiveLIFO, Target: 1, Interval: 1,
 	}))
 	Watch(s, t.Name(), LevelCounts)
-	defer Unwatch(s)
+	defer Watch(s, "", LevelOff)
 	require.True(t, s.TryAcquire(1))
 	var all stdsync.WaitGroup
 	for i := range 5 {

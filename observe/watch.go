@@ -9,10 +9,14 @@ import (
 
 // Watch observes a lock, given by a pointer to it, at a level. A name may be empty: then the lock
 // is called by the place that first waited for it. Watching a lock again changes the name, unless
-// the new one is empty, and the level. LevelOff is [Unwatch].
+// the new one is empty, and the level.
 //
-// Watch may be called at any moment. A holder of that moment is unknown. It panics if
-// lock is not of a type that can be observed.
+// [LevelOff] ends the observation. What was known about the lock is forgotten, and the name does
+// not matter. A lock that is not observed stays so. But while [All] is on, a lock joins again when
+// somebody has to wait for it.
+//
+// Watch may be called at any moment. A holder of that moment is unknown. It panics if lock is not
+// of a type that can be observed, or there is no such level.
 //
 // A guard is watched by its lock. A lock of package fleet is called as the fleet calls it unless
 // there is another name, and its [Lock] has a [Fleet]. An executor can be watched as well: then a
@@ -22,19 +26,17 @@ func Watch(lock any, name string, level Level) {
 	if level > LevelHolders {
 		panic(fmt.Sprintf("observe: Watch at level %d: there is no such level", level))
 	}
+	if level == LevelOff {
+		name = "" // an executor would take it
+	}
 	if !records.Watch(lock, name, observed.Level(level)) {
 		panic(fmt.Sprintf("observe: Watch of a %T, which is not a pointer to a lock that can be observed", lock))
 	}
-	watchdog.start()
-}
-
-// Unwatch ends the observation of a lock. What was known about it is forgotten. It panics as
-// [Watch] does, and does nothing to a lock that is not observed.
-func Unwatch(lock any) {
-	if !records.Unwatch(lock) {
-		panic(fmt.Sprintf("observe: Unwatch of a %T, which is not a pointer to a lock that can be observed", lock))
+	if level == LevelOff {
+		watchdog.hurry() // it ends if this was the last lock
+	} else {
+		watchdog.start()
 	}
-	watchdog.hurry()
 }
 
 // All observes at a level the locks that are made from now on by their constructors, and those for

@@ -24,7 +24,7 @@ import (
 func watch(t testing.TB, ex *rt.Executor) {
 	t.Helper()
 	observe.Watch(ex, t.Name(), observe.LevelHolders)
-	t.Cleanup(func() { observe.Unwatch(ex) })
+	t.Cleanup(func() { observe.Watch(ex, "", observe.LevelOff) })
 }
 
 // rows returns the tasks of the executor that watch has been called for, by name.
@@ -155,7 +155,7 @@ func TestAllObservesTheExecutorsThatExist(t *testing.T) {
 		s := held(t, 1)
 		h := rt.GoNamed(ex, t.Name(), func(cx *rt.Context) (int, error) { return 0, rt.Await(cx, request(s, 1)) })
 		awaitQuiet(t, ex, 1)
-		return func() { observe.Unwatch(ex); s.Release(1); _, _ = wait(t, h) }
+		return func() { observe.Watch(ex, "", observe.LevelOff); s.Release(1); _, _ = wait(t, h) }
 	}
 	seen := func() (n int) {
 		for _, task := range observe.Read().Tasks {
@@ -300,7 +300,7 @@ func TestLocksAreAttributedToTasks(t *testing.T) {
 		watch(t, ex)
 		s := semaphore.New(3)
 		observe.Watch(s, t.Name()+" lock", observe.LevelHolders)
-		defer observe.Unwatch(s)
+		defer observe.Watch(s, "", observe.LevelOff)
 		gate := held(t, 2)
 		holds := rt.GoNamed(ex, "holds", func(cx *rt.Context) (int, error) {
 			require.True(t, s.TryAcquire(1))
@@ -373,14 +373,14 @@ func TestTasksAreKnownWhileLocksHaveHolders(t *testing.T) {
 	require.False(t, rt.Observing(ex), "no lock needs it any more")
 	observe.Watch(s, t.Name(), observe.LevelHolders)
 	require.True(t, rt.Observing(ex))
-	observe.Unwatch(s)
+	observe.Watch(s, "", observe.LevelOff)
 	require.False(t, rt.Observing(ex))
 	early := solo(t)
 	observe.Watch(s, t.Name(), observe.LevelHolders)
 	require.True(t, rt.Observing(early))
 	late := solo(t)
 	require.True(t, rt.Observing(late))
-	observe.Unwatch(s)
+	observe.Watch(s, "", observe.LevelOff)
 	require.False(t, rt.Observing(late))
 }
 
@@ -483,7 +483,7 @@ func TestTheLastPanicsAreKept(t *testing.T) {
 	require.Equal(t, t.Name(), last.Task)
 	require.Contains(t, last.Stack, "TestTheLastPanicsAreKept")
 	require.WithinDuration(t, time.Now(), last.At, time.Minute)
-	observe.Unwatch(ex)
+	observe.Watch(ex, "", observe.LevelOff)
 	require.Empty(t, observe.Read().Panics)
 }
 
@@ -540,7 +540,7 @@ func TestObservingAtAnyMomentLosesNothing(t *testing.T) {
 				for range i % 3 {
 					rows(t)
 				}
-				observe.Unwatch(ex)
+				observe.Watch(ex, "", observe.LevelOff)
 			}
 		})
 		s := held(t, 1)

@@ -143,7 +143,7 @@ func (p *pool) Bind(f *waiter.Future, n int64) { pools.Bind(f, p, hook.Request{N
 func ExampleRegister() {
 	p := &pool{size: 2, free: 2}
 	observe.Watch(p, "connections", observe.LevelHolders)
-	defer observe.Unwatch(p)
+	defer observe.Watch(p, "", observe.LevelOff)
 
 	fmt.Println(p.TryAcquire(2))
 	var f waiter.Future

@@ -27,7 +27,7 @@ func watched(t *testing.T, size int64) *pool {
 	}
 	p := &pool{size: size, free: size}
 	observe.Watch(p, t.Name(), observe.LevelHolders)
-	t.Cleanup(func() { observe.Unwatch(p) })
+	t.Cleanup(func() { observe.Watch(p, "", observe.LevelOff) })
 	return p
 }
 
@@ -115,7 +115,7 @@ func TestLocksJoin(t *testing.T) {
 	require.NoError(t, p.Acquire(t.Context(), 1))
 	_, ok = pools.Of(p)
 	require.True(t, ok)
-	observe.Unwatch(p)
+	observe.Watch(p, "", observe.LevelOff)
 }
 
 // A wait that panics, as a context may, has an end.
@@ -160,7 +160,7 @@ func TestWhatATypeSaysIsShown(t *testing.T) {
 	require.True(t, l.Owned)
 	require.Equal(t, []int64{5, 1, 1, 2}, []int64{l.Size, l.Free, l.Held, int64(l.Waiting)})
 	require.Equal(t, &observe.Fleet{Losses: 7, Blocks: []observe.Block{{Permits: 3}}}, l.Fleet)
-	observe.Unwatch(wrapper{s})
+	observe.Watch(wrapper{s}, "", observe.LevelOff)
 	require.False(t, s.on)
 	watch := func(x any) func() { return func() { observe.Watch(x, "", observe.LevelCounts) } }
 	require.PanicsWithValue(t, "observe: a nil *example.shared", watch(wrapper{}))

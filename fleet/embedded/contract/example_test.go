@@ -301,7 +301,7 @@ func Example_observed() {
 		log.Fatal(err)
 	}
 	observe.Watch(sem, "exports", observe.LevelHolders)
-	defer observe.Unwatch(sem)
+	defer observe.Watch(sem, "", observe.LevelOff)
 	p, err := sem.AcquirePermit(ctx, 3)
 	if err != nil {
 		log.Fatal(err)
