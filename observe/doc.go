@@ -15,7 +15,7 @@
 //	look, in the program                       Read, which returns a Snapshot
 //	react to a deadlock, suspicion or leak     On
 //	set thresholds, and where reports go       Configure
-//	see where permits and time go              go tool pprof and Handler, or WriteProfile
+//	see where permits and time go              go tool pprof and Handler, or Snapshot.WriteProfile
 //	have metrics                               expvar and Var, observe/prometheus, observe/otel
 //
 // # Levels

@@ -13,9 +13,6 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// WriteProfile writes one of two profiles of what [Read] returns. See [Snapshot.WriteProfile].
-func WriteProfile(w io.Writer, name string) error { return Read().WriteProfile(w, name) }
-
 // WriteProfile writes one of two profiles of the locks that are observed at [LevelHolders]. They
 // are in the format of go tool pprof, whose flag -sample_index selects a column.
 //

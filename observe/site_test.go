@@ -159,7 +159,7 @@ func TestWaitsForASignalAreNoContention(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		var b bytes.Buffer
-		require.NoError(t, observe.WriteProfile(&b, "farad_wait"))
+		require.NoError(t, observe.Read().WriteProfile(&b, "farad_wait"))
 		p, err := profile.Parse(&b)
 		require.NoError(t, err)
 		for _, sample := range p.Sample {
@@ -186,7 +186,7 @@ func TestGoToolPprofNamesWhoIsToBlame(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "farad_wait")
 	f, err := os.Create(file)
 	require.NoError(t, err)
-	require.NoError(t, observe.WriteProfile(f, "farad_wait"))
+	require.NoError(t, observe.Read().WriteProfile(f, "farad_wait"))
 	require.NoError(t, f.Close())
 	s.Release(1)
 	<-ended
