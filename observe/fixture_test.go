@@ -34,10 +34,10 @@ func ago(d time.Duration) time.Time { return shopTime.Add(-d) }
 // times makes a histogram with n durations about d.
 func times(n uint64, d time.Duration) Histogram {
 	first := 0
-	for Bound(first) > d {
+	for bound(first) > d {
 		first--
 	}
-	for Bound(first+1) < d {
+	for bound(first+1) < d {
 		first++
 	}
 	h := Histogram{First: first - 4}

@@ -205,14 +205,14 @@ func (h *Histogram) draw(width, height float64) *bars {
 		}
 		b.Bars = append(b.Bars, bar{
 			X: float64(k)*w + 1, W: max(w-2, 1), Y: height - axis - high, H: high,
-			Text: fmt.Sprintf("%s to %s: %s", span(Bound(4*(from+k))), span(Bound(4*(from+k+1))), count(c)),
+			Text: fmt.Sprintf("%s to %s: %s", span(bound(4*(from+k))), span(bound(4*(from+k+1))), count(c)),
 		})
 	}
 	const char, room = 7.3, 64.0 // of a mark
 	b.Width = max(float64(n)*w, room)
 	every := int(room/w) + 1
 	for k := 0; k <= n; k += every {
-		text := span(Bound(4 * (from + k)))
+		text := span(bound(4 * (from + k)))
 		if x := float64(k) * w; k == 0 || x+room <= width {
 			b.Marks = append(b.Marks, mark{x, text})
 			b.Width = max(b.Width, x+math.Ceil(char*float64(utf8.RuneCountInString(text))))
