@@ -17,6 +17,7 @@ import (
 	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/observe"
+	"github.com/farad-go/farad/observe/hook"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -62,7 +63,7 @@ func TestObservedWithoutAServer(t *testing.T) {
 			b.Tenure = 0
 		}
 	}
-	require.Equal(t, []observe.Block{
+	require.Equal(t, []hook.Block{
 		{Lease: ownLease, Own: true, Permits: 39, Holds: true},
 		{Process: host + "/4711", Lease: 8, Permits: 1, Holds: true},
 		{Lease: 9, Permits: 2},

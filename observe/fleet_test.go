@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/observe/hook"
 )
 
 // shared is a lock of a fleet, beside another lock.
@@ -22,8 +24,8 @@ func shared() *Snapshot {
 				ID: 2, Agent: Agent{Goroutine: 6}, Permits: 1, Since: ago(time.Second), CanEnd: true,
 				Stack: stackOf(export),
 			}},
-			Fleet: &Fleet{
-				Blocks: []Block{
+			Fleet: &hook.Fleet{
+				Blocks: []hook.Block{
 					{
 						Lease: 17, Own: true, Permits: 3, Holds: true,
 						Since: ago(12 * time.Millisecond), Tenure: 8 * time.Millisecond,
@@ -36,7 +38,7 @@ func shared() *Snapshot {
 		},
 		{
 			ID: 3, Name: "config", Kind: "fleet.RWMutex", Level: LevelHolders, Size: 1 << 30, Free: 1<<30 - 1,
-			Fleet: &Fleet{Back: 42, Blocks: []Block{
+			Fleet: &hook.Fleet{Back: 42, Blocks: []hook.Block{
 				{Process: "a/1", Lease: 3, Permits: 1, Holds: true}, {Process: "b/2", Lease: 4, Permits: 1 << 30},
 			}},
 		},
@@ -71,9 +73,9 @@ func TestJSONHasTheFleet(t *testing.T) {
 func TestFleetOfOthersIsBoundedAndEscaped(t *testing.T) {
 	s := hostile()
 	evil := s.Locks[0].Name
-	s.Locks[0].Fleet = &Fleet{Refused: strings.Repeat(evil, 100)}
+	s.Locks[0].Fleet = &hook.Fleet{Refused: strings.Repeat(evil, 100)}
 	for range 1000 {
-		s.Locks[0].Fleet.Blocks = append(s.Locks[0].Fleet.Blocks, Block{Process: evil, Permits: 1})
+		s.Locks[0].Fleet.Blocks = append(s.Locks[0].Fleet.Blocks, hook.Block{Process: evil, Permits: 1})
 	}
 	n := elements(t, body(t, get(t, s, "GET", "lock=1")))
 	require.Equal(t, 1, n["script"])

@@ -1,6 +1,10 @@
 package observe
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/farad-go/farad/observe/hook"
+)
 
 // A blockView is a block as the pages show it.
 type blockView struct {
@@ -22,7 +26,7 @@ func (l *lockView) fleetView() (rows []blockView, more int) {
 	return rows, len(l.Fleet.Blocks) - n + l.Fleet.More
 }
 
-func (l *lockView) blockView(b *Block) blockView {
+func (l *lockView) blockView(b *hook.Block) blockView {
 	r := blockView{
 		State: "waits", Permits: plural(b.Permits, "permit"), Age: span(since(l.Now, b.Since)),
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/farad-go/farad/internal/observed/agents"
 	"github.com/farad-go/farad/internal/observed/records"
+	"github.com/farad-go/farad/observe/hook"
 )
 
 // readLocks returns a snapshot without reports. All that is in it was there at its time At, or
@@ -101,7 +102,7 @@ func lockOf(l *records.Lock) Lock {
 			Held: time.Duration(x.Held), Handed: x.Handed, Blame: time.Duration(x.Blame),
 		})
 	}
-	r.Fleet, _ = l.Fleet.(*Fleet)
+	r.Fleet, _ = l.Fleet.(*hook.Fleet)
 	return r
 }
 

@@ -2,6 +2,8 @@ package observe
 
 import (
 	"time"
+
+	"github.com/farad-go/farad/observe/hook"
 )
 
 // A Level says how much an observed lock keeps.
@@ -59,7 +61,7 @@ type Lock struct {
 	Keys    []Key    // of a keyed lock: those that somebody waits for; at LevelHolders only
 	Sites   []Site   // what has ended, by stack; at LevelHolders only
 
-	Fleet *Fleet `json:",omitempty"` // of a lock of package fleet, otherwise nil
+	Fleet *hook.Fleet `json:",omitempty"` // of a lock of package fleet, otherwise nil
 }
 
 // A Key is one key of a keyed lock.

@@ -19,9 +19,9 @@ import (
 // of a type that can be observed, or there is no such level.
 //
 // A guard is watched by its lock. A lock of package fleet is called as the fleet calls it unless
-// there is another name, and its [Lock] has a [Fleet]. An executor can be watched as well: then a
-// [Snapshot] has its tasks. All executors are watched while any lock is observed at LevelHolders,
-// so that a lock is a task's and not its worker's.
+// there is another name, and its [Lock] has a [hook.Fleet]. An executor can be watched as well:
+// then a [Snapshot] has its tasks. All executors are watched while any lock is observed at
+// LevelHolders, so that a lock is a task's and not its worker's.
 func Watch(lock any, name string, level Level) {
 	if level > LevelHolders {
 		panic(fmt.Sprintf("observe: Watch at level %d: there is no such level", level))

@@ -29,11 +29,7 @@ func status(w *world) {
 	w.equal("semaphore s", st.Name)
 	w.equal(3, st.Size)
 	w.equal(1, st.Held)
-	var blocks []observe.Block
-	for _, block := range st.Blocks {
-		blocks = append(blocks, observe.Block(block))
-	}
-	w.shows(blocks)
+	w.shows(st.Blocks)
 	b.Release(1)
 	w.noError(receive(w, got))
 	a.Release(3)
@@ -41,7 +37,7 @@ func status(w *world) {
 
 // shows ends the test unless blocks are those of this process: it has one permit, another process
 // has two and waits for one.
-func (w *world) shows(blocks []observe.Block) {
+func (w *world) shows(blocks []fleet.Block) {
 	var own, others, waits int64
 	for _, b := range blocks {
 		w.check(strings.HasSuffix(b.Process, "/"+strconv.Itoa(os.Getpid())), b.Process)
@@ -80,19 +76,23 @@ func observedLocks(w *world) {
 	w.noError(err)
 	got := make(chan error)
 	go func() { got <- a.Acquire(w.ctx, 1) }()
-	name := func(b observe.Block) bool { return strings.HasSuffix(b.Process, "/"+strconv.Itoa(os.Getpid())) }
+	name := func(b fleet.Block) bool { return strings.HasSuffix(b.Process, "/"+strconv.Itoa(os.Getpid())) }
 	var there observe.Lock
+	var blocks []fleet.Block
 	w.eventually(func() bool {
-		there = w.lockOf("there")
-		unknown := slices.ContainsFunc(there.Fleet.Blocks, func(b observe.Block) bool { return !name(b) })
-		return len(there.Fleet.Blocks) == 3 && !unknown
+		there, blocks = w.lockOf("there"), nil
+		for _, b := range there.Fleet.Blocks {
+			blocks = append(blocks, fleet.Block(b))
+		}
+		unknown := slices.ContainsFunc(blocks, func(b fleet.Block) bool { return !name(b) })
+		return len(blocks) == 3 && !unknown
 	}, "all are known, by name")
 	w.equal("fleet.Semaphore", there.Kind)
 	w.equal(3, there.Size)
 	w.equal(1, there.Held)
 	w.equal(1, len(there.Holders))
 	w.equal(0, there.Fleet.Losses)
-	w.shows(there.Fleet.Blocks)
+	w.shows(blocks)
 	here := w.lockOf("here")
 	w.equal(1, len(here.Holders))
 	w.equal(2, here.Holders[0].Permits)

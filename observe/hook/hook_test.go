@@ -159,7 +159,7 @@ func TestWhatATypeSaysIsShown(t *testing.T) {
 	require.Equal(t, "example.shared", l.Kind)
 	require.True(t, l.Owned)
 	require.Equal(t, []int64{5, 1, 1, 2}, []int64{l.Size, l.Free, l.Held, int64(l.Waiting)})
-	require.Equal(t, &observe.Fleet{Losses: 7, Blocks: []observe.Block{{Permits: 3}}}, l.Fleet)
+	require.Equal(t, &hook.Fleet{Losses: 7, Blocks: []hook.Block{{Permits: 3}}}, l.Fleet)
 	observe.Watch(wrapper{s}, "", observe.LevelOff)
 	require.False(t, s.on)
 	watch := func(x any) func() { return func() { observe.Watch(x, "", observe.LevelCounts) } }
