@@ -16,7 +16,7 @@
 //	react to a deadlock, suspicion or leak     On
 //	set thresholds, and where reports go       Configure
 //	see where permits and time go              go tool pprof and Handler, or Snapshot.WriteProfile
-//	have metrics                               expvar and Var, observe/prometheus, observe/otel
+//	have metrics                               observe/prometheus, observe/otel, observe/series
 //
 // # Levels
 //

@@ -44,8 +44,10 @@ func ExampleHandler() {
 	// users, a sync.Mutex: 1 held
 }
 
-func ExampleVar() {
-	expvar.Publish("farad", observe.Var{})
+// Package expvar serves the snapshot of each moment, with the stacks of all who hold and wait. That
+// may be large: the example of observe/series serves the numbers alone.
+func ExampleRead_expvar() {
+	expvar.Publish("farad", expvar.Func(func() any { return observe.Read() }))
 
 	var s observe.Snapshot
 	if err := json.Unmarshal([]byte(expvar.Get("farad").String()), &s); err != nil {

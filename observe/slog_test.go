@@ -2,8 +2,6 @@ package observe
 
 import (
 	"bytes"
-	"encoding/json"
-	"expvar"
 	"log/slog"
 	"testing"
 
@@ -33,16 +31,4 @@ func TestLogLinesNameWhatMatters(t *testing.T) {
 	} {
 		require.NotContains(t, logged(t, what), "\x1b")
 	}
-}
-
-var _ expvar.Var = Var{}
-
-func TestVarIsASnapshotWithoutStacks(t *testing.T) {
-	var s Snapshot
-	require.NoError(t, json.Unmarshal([]byte(Var{}.String()), &s))
-	n := shop().numbers()
-	require.Equal(t, shop().Locks[3].Counts, n.Locks[3].Counts)
-	require.Empty(t, n.Locks[3].Holders)
-	require.Empty(t, n.Locks[3].Waiters)
-	require.Len(t, crowd().numbers().Locks, maxReadLocks)
 }
