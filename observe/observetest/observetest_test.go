@@ -47,7 +47,8 @@ func again(t *testing.T, how, reasons string, args ...string) (code int, said st
 		require.NoError(t, os.Mkdir(filepath.Join(folder, "testdata"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "testdata", "observetest.txt"), []byte(reasons), 0o600))
 	}
-	cmd := exec.CommandContext(t.Context(), self, args...)
+	// Two of its tests run at the same time, which go test allows on two processors only.
+	cmd := exec.CommandContext(t.Context(), self, append([]string{"-test.parallel=2"}, args...)...)
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), variable+"="+how)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
