@@ -60,7 +60,13 @@ func keyLoop[L keyLock](l L, counts []uint64) Loop {
 	}
 }
 
-func newKeyed() *keyed.Mutex[int] { return new(keyed.Mutex[int]) }
+// A keyedMutex is ours, which takes several keys, for one of them.
+type keyedMutex struct{ m keyed.Mutex[int] }
+
+func newKeyed() *keyedMutex { return new(keyedMutex) }
+
+func (l *keyedMutex) Lock(k int)   { l.m.Lock(k) }
+func (l *keyedMutex) Unlock(k int) { l.m.Unlock(k) }
 
 // A mapOfMutexes makes a mutex for each key, and keeps it.
 type mapOfMutexes struct{ m sync.Map }
