@@ -9,7 +9,7 @@
 // # Which call
 //
 //	to                                         use
-//	observe one lock                           Watch; at LevelOff no longer
+//	observe one lock, or stop that             Watch, or Watch at LevelOff
 //	observe all locks                          All
 //	look, in a browser or with curl            Handler
 //	look, in the program                       Read, which returns a Snapshot
