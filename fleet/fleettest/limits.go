@@ -120,10 +120,11 @@ func permitsTakenOneByOneAreAFewEntries(w *world) {
 		w.noError(a.Acquire(w.ctx, 1))
 		w.check(i%7 > 0 || w.entries("semaphore") <= 8) // to look takes as long as to acquire
 	}
-	before := x.sum(x.asked, "txn")
+	before, vain := x.sum(x.asked, "txn"), x.sum(x.vain, "txn")
 	a.Release(1000)
 	w.noError(b.Acquire(w.ctx, 1000))
-	w.check(x.sum(x.asked, "txn")-before <= 2)
+	// One that a busy server leaves unanswered is made again.
+	w.check(x.sum(x.asked, "txn")-before <= 2 || x.sum(x.vain, "txn") > vain)
 	b.Release(1000)
 }
 
