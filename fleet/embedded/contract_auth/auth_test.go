@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -109,8 +110,10 @@ func join(t *testing.T, s *embedded.Server, options ...fleet.Option) *fleet.Flee
 	return joinBy(t, login(t, s, user, password), options...)
 }
 
+// joinBy is join by a client. Without a TTL a membership outlives the pauses of a busy machine.
 func joinBy(t *testing.T, client *clientv3.Client, options ...fleet.Option) *fleet.Fleet {
 	t.Helper()
+	options = slices.Insert(options, 0, fleet.WithTTL(patience))
 	f, err := fleet.New(patient(t), etcd.New(client, namespace), options...)
 	require.NoError(t, err)
 	t.Cleanup(func() {

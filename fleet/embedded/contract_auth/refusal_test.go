@@ -47,7 +47,7 @@ func TestRefusedRequestsEnd(t *testing.T) {
 			t.Parallel()
 			s, root := server(t)
 			ctx := patient(t)
-			f := join(t, s, fleet.WithTTL(patience)) // which outlives the pauses of a busy machine
+			f := join(t, s)
 			sem, err := f.Semaphore(ctx, "exports", 3)
 			require.NoError(t, err)
 			p, err := sem.AcquirePermit(ctx, 1)
