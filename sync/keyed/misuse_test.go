@@ -182,10 +182,10 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		"keyed: nil context": {
 			func() { _ = m.LockContext(none, "free") },
 			func() { _ = m.LockContext(none, "held") },
-			func() { _ = m.LockContext(none, "free") },
+			func() { _ = m.LockContext(none, "free", "held") },
 			func() { _ = m.LockContext(none) },
 			func() { _ = rw.RLockContext(none, [2]int{}) },
-			func() { _ = rw.RLockContext(none, [2]int{}) },
+			func() { _ = rw.RLockContext(none, [2]int{}, [2]int{0, 1}) },
 			func() { _ = s.Acquire(none, 7, 1) },
 			func() { _ = s.Acquire(none, 7, 0) },
 		},

@@ -53,11 +53,7 @@ func TestStressExcludes(t *testing.T) {
 						entered[k]++
 						mine[g][k]++
 					}
-					if len(held) == 1 {
-						m.Unlock(held[0])
-					} else {
-						m.Unlock(held...)
-					}
+					m.Unlock(held...)
 				}
 			})
 		}

@@ -237,7 +237,7 @@ func TestPermitsAreConserved(t *testing.T) {
 					n := 1 + rng.Int64N(most)
 					got := false
 					if rng.IntN(8) == 0 {
-						s.Bound(most) // as requests do that seem too large
+						s.Bound(most) // as the driver does after a refusal
 					}
 					switch rng.IntN(6) {
 					case 0:
