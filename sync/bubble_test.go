@@ -20,6 +20,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/require"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/waiting"
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -392,6 +393,65 @@ func TestOthersBesideABubble(t *testing.T) {
 		awaitTrue(func() bool { return gone.Load() == 1 })
 		require.Empty(t, rows.of)
 	})
+}
+
+// A holder, whose admission a bubble has taken over, renews the lane. Then it unlocks, which makes
+// the lock plain again, and only then the bubble's goroutine looks at the lane, as open does if
+// somebody is in line. The word orders the two: otherwise the race detector reports them.
+func TestLaneIsRenewedBesideABubble(t *testing.T) {
+	withBubbles(t)
+	var m Mutex
+	var l RWMutex
+	laneIsRenewedBesideABubble(t, &m, &m.lane, func() bool {
+		return m.word.CompareAndSwap(parking.Unlocked, admitted|parking.Locked)
+	})
+	laneIsRenewedBesideABubble(t, &l, &l.lane, func() bool {
+		return l.word.CompareAndSwap(0, rwAdmitted|rwWriter)
+	})
+}
+
+func laneIsRenewedBesideABubble(t *testing.T, l bubbling, lane *lane, enter func() bool) {
+	t.Helper()
+	var step xsync.Uint32
+	await := func(n uint32) { // The race detector does not see it.
+		for xsync.Glance32(&step) != n {
+			runtime.Gosched()
+		}
+	}
+	late := &leavingLate{l, func() {
+		step.Store(2)
+		await(3)
+	}}
+	go func() {
+		if !l.gateOf().tryPass() || !enter() {
+			panic("the lock is not free")
+		}
+		step.Store(1)
+		await(2)
+		lane.renew(false, false)
+		if ok, here := unjoin(late, rwWriter); !ok || !here {
+			panic("the bubble does not have the lock")
+		}
+		step.Store(3)
+	}()
+	await(1)
+	makeRow(late)
+	require.Equal(t, uint32(3), step.Load()) // That orders what follows.
+	require.False(t, l.isBubbled())
+	require.True(t, l.gateOf().isOpen())
+	require.Empty(t, rows.of)
+}
+
+// A leavingLate is a lock that calls before, and looks at the lane, when one leaves it.
+type leavingLate struct {
+	bubbling
+	before func()
+}
+
+func (l *leavingLate) leave() {
+	l.before()
+	l.cedes()
+	l.bubbling.leave()
 }
 
 // An unlock of what is held in the other way only panics, also in a bubble.

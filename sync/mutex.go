@@ -215,7 +215,7 @@ func (m *Mutex) entered(hold int64, w *waiting.Waiter) { grantTo(m, w, hold) }
 func (m *Mutex) isCrowded() bool { return false }
 func (m *Mutex) setCrowded(bool) {}
 
-func (m *Mutex) cedes() bool { return !m.isBubbled() && m.lane.cut() > 0 }
+func (m *Mutex) cedes() bool { return m.word.Load()&bubbled == 0 && m.lane.cut() > 0 }
 
 func (m *Mutex) letIn() bool { return false } // there are no readers
 

@@ -74,7 +74,8 @@ type admitting interface {
 	// letIn takes a hold for a reader in line, if there is room. The line is locked.
 	letIn() bool
 	// cedes reports whether open lets the next run at once. It does not while bubbles have the
-	// lock: then a holder whose admission they have taken over may still renew the lane.
+	// lock: then a holder whose admission they have taken over may still renew the lane. The look
+	// that finds the lock plain again comes after that.
 	cedes() bool
 	// isBubbled reports whether bubbles have the lock: then it is entered by join only.
 	isBubbled() bool

@@ -375,7 +375,7 @@ func (l *RWMutex) reopenAll() {
 	}
 }
 
-func (l *RWMutex) cedes() bool { return !l.isBubbled() && l.lane.cut() > 0 }
+func (l *RWMutex) cedes() bool { return l.word.Load()&rwBubbled == 0 && l.lane.cut() > 0 }
 
 func (l *RWMutex) letIn() bool {
 	for { // A retry follows a reader, or a writer who is quicker.
