@@ -579,7 +579,8 @@ func TestCrowdedMutexCountsAll(t *testing.T) {
 		require.Zero(t, s.Unknown)
 		require.NotZero(t, s.Contended)
 		// One hold stands for up to 16 lanes, so that a few of them more or less are some per cent.
-		require.InEpsilon(t, goroutines*rounds, s.Hold.Count, 0.3, "the sample stands for all")
+		// Each change of the level may lose those that no hold stands for yet.
+		require.InEpsilon(t, goroutines*rounds, s.Hold.Count, 0.3*float64(len(levels)), "the sample stands for all")
 		records.Unwatch(m)
 		require.False(t, m.isObserved())
 	}
