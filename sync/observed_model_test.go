@@ -23,6 +23,15 @@ var watchings = []watching{{name: "always", always: true}, {name: "beside", besi
 
 func (o watching) is() bool { return o.always || o.beside }
 
+// tierOne is the part of watchings that tier one has for what is large. It sets and clears the
+// bit beside a mutex and a cond.
+func tierOne() []watching {
+	if testing.Short() {
+		return watchings[:1]
+	}
+	return watchings
+}
+
 // withBit is what can be observed.
 type withBit interface {
 	isObserved() bool
@@ -88,14 +97,11 @@ func TestModelObservedMutex(t *testing.T) {
 
 // Nor to a read-write lock.
 func TestModelObservedRWMutex(t *testing.T) {
-	for _, o := range watchings {
+	for _, o := range tierOne() {
 		for _, s := range rwScenarios {
 			t.Run(o.name+"/"+s.name, func(t *testing.T) { s.check(t, Express-1, o) })
 		}
 		t.Run(o.name+"/as mutex", func(t *testing.T) {
-			if o.beside && testing.Short() {
-				t.Skip("tier two")
-			}
 			mutextest.RunModelOf[RWMutex](t, o.subject(mutextest.Subject{
 				New:   func() mutextest.Small { return newRWMutex(Express - 1) },
 				Bound: 2,
@@ -153,7 +159,7 @@ func TestModelObservedCond(t *testing.T) {
 }
 
 func TestModelObservedWaitGroup(t *testing.T) {
-	for _, o := range watchings {
+	for _, o := range tierOne() {
 		for _, s := range groupScenarios {
 			t.Run(o.name+"/"+s.name, func(t *testing.T) {
 				interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {

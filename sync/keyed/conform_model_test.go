@@ -796,7 +796,7 @@ func extent() (stride, states int) {
 	case os.Getenv("FARAD_STRESS") == "1":
 		return 1, 1_000_000
 	case testing.Short():
-		return 401, 3_000
+		return 801, 2_000
 	default:
 		return 101, 8_000
 	}

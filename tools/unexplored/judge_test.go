@@ -162,15 +162,6 @@ func TestWhatCannotBeReadIsAnError(t *testing.T) {
 	require.Error(t, err, "no core at all")
 }
 
-func TestPackagesAreThoseOfTheCore(t *testing.T) {
-	var out bytes.Buffer
-	ok, err := run("nowhere", []string{"-packages"}, &out)
-	require.NoError(t, err)
-	require.True(t, ok)
-	require.Len(t, strings.Split(out.String(), ","), len(core))
-	require.True(t, strings.HasPrefix(out.String(), module+"/internal/engine,"+module+"/internal/parking,"))
-}
-
 // Every lock that ships is judged, and the list names nothing that is gone: that much needs no
 // scenario.
 func TestListNamesFunctionsThatExist(t *testing.T) {

@@ -1,8 +1,7 @@
 // Command unexplored lists the functions of the core that no scenario reaches.
 //
-//	go -C tools run ./unexplored            runs tier one of the model checks, judges coverage
-//	go -C tools run ./unexplored FILE       judges an existing coverage profile of tier one
-//	go -C tools run ./unexplored -packages  prints the packages of the core for go test -coverpkg
+//	go -C tools run ./unexplored       runs tier one of the model checks, judges coverage
+//	go -C tools run ./unexplored FILE  judges an existing coverage profile of tier one
 //
 // A function that no scenario reaches is listed in unexplored.txt, with the reason. The exit code
 // is 1 if a function is neither reached nor listed, and if a line lists one that a scenario reaches
@@ -55,13 +54,8 @@ func main() {
 // run judges the module in root, and reports whether everything is reached or listed.
 func run(root string, args []string, out io.Writer) (ok bool, err error) {
 	flags := flag.NewFlagSet("unexplored", flag.ContinueOnError)
-	packages := flags.Bool("packages", false, "print the packages of the core, and end")
 	if err := flags.Parse(args); err != nil {
 		return false, err
-	}
-	if *packages {
-		_, err := fmt.Fprintln(out, coverPackages())
-		return err == nil, err
 	}
 	var profile string
 	switch flags.NArg() {
@@ -105,8 +99,8 @@ func run(root string, args []string, out io.Writer) (ok bool, err error) {
 // explore runs tier one, and writes what it has reached to profile.
 func explore(root, profile string, out io.Writer) error {
 	args := []string{
-		"test", "-tags", "interleave", "-short", "-run", "Model",
-		"-coverpkg", coverPackages(), "-coverprofile", profile,
+		"test", "-tags", "interleave", "-short", "-run", "Model", "-cpu", "1",
+		"-coverpkg", module + "/" + strings.Join(core, ","+module+"/"), "-coverprofile", profile,
 	}
 	for _, dir := range core {
 		args = append(args, "./"+dir)
@@ -118,5 +112,3 @@ func explore(root, profile string, out io.Writer) error {
 	}
 	return nil
 }
-
-func coverPackages() string { return module + "/" + strings.Join(core, ","+module+"/") }
