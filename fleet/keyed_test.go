@@ -89,6 +89,9 @@ func TestKeysLeaveNothing(t *testing.T) {
 // What an acquire of a key costs, by how many keys there are: requests are round trips, and each
 // transaction that changes something is a write.
 func TestWhatAKeyCosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("counts requests, which are the same under the race detector")
+	}
 	for _, cost := range []struct {
 		processes, goroutines, keys int
 		think                       time.Duration // between two acquires

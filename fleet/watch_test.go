@@ -115,7 +115,11 @@ func (m *memory) knows(d *driver, within time.Duration) {
 // Whatever happens to the watch, each driver comes to know its line: no change is missed, and none
 // of another line is taken for one of it.
 func TestDriversKnowTheirLines(t *testing.T) {
-	for seed := range uint64(300) {
+	seeds := uint64(300)
+	if testing.Short() {
+		seeds = 100
+	}
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 32))
 			m := newMemory(t)
