@@ -14,10 +14,9 @@ import (
 // A row of docs/nightly.md is the last run of a step. Steps that were never run share a line of a
 // second table with their group. The page has the names of steps without that of their group.
 type row struct {
-	outcome         string // passed, **failed** or not run
-	seconds, cpu    string
-	date, goVersion string
-	hash            string // of what the step read
+	outcome   string // passed, **failed** or not run
+	cpu, date string // the seconds of the processors, and the day
+	hash      string // of what the step read
 }
 
 const (
@@ -72,8 +71,8 @@ func readPages(root string) (*pages, error) {
 	}
 	for line := range strings.Lines(string(text)) {
 		switch c := cells(line); {
-		case len(c) == 8 && c[0] != "group":
-			p.rows[key(c[0], c[1])] = row{c[2], c[3], c[4], c[5], c[6], c[7]}
+		case len(c) == 6 && c[0] != "group":
+			p.rows[key(c[0], c[1])] = row{c[2], c[3], c[4], c[5]}
 		case len(c) == 2 && c[0] != "group":
 			for name := range strings.SplitSeq(c[1], between) {
 				p.rows[key(c[0], name)] = row{outcome: notRun}
@@ -159,8 +158,8 @@ func (p *pages) stale(steps []*step) (faults []string) {
 }
 
 // merge adds outcomes. Each is a line with tabs between the name of the step, its exit code, the
-// seconds, those of the processors, the date, the version of Go, the hash of what the step read and
-// the file with a line for each of its searches, or "-".
+// seconds of the processors, the date, the hash of what the step read and the file with a line for
+// each of its searches, or "-".
 func (p *pages) merge(steps []*step, outcomes string) error {
 	byName := map[string]*step{}
 	for _, s := range steps {
@@ -168,14 +167,14 @@ func (p *pages) merge(steps []*step, outcomes string) error {
 	}
 	for line := range strings.Lines(outcomes) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(f) != 8 {
+		if len(f) != 6 {
 			return fmt.Errorf("not an outcome: %q", line)
 		}
 		s := byName[f[0]]
 		if s == nil {
 			return fmt.Errorf("no step has the name %q", f[0])
 		}
-		r := row{passed, f[2], f[3], f[4], f[5], f[6]}
+		r := row{passed, f[2], f[3], f[4]}
 		if f[1] != "0" {
 			r.outcome = failed
 		}
@@ -183,7 +182,7 @@ func (p *pages) merge(steps []*step, outcomes string) error {
 		if s.scenarios == "" || r.outcome == failed {
 			continue
 		}
-		n, err := count(f[7])
+		n, err := count(f[5])
 		if err != nil {
 			return err
 		}
@@ -238,8 +237,8 @@ read: its packages, what they import, their tests, and its definition in ` + "`.
 lists the rows whose hash is not that of the tree, and ` + "`make nightly`" + ` runs their steps.
 [CONTRIBUTING.md](../CONTRIBUTING.md#the-nightly-checks) says when they must be fresh.
 
-| group | step | outcome | seconds | CPU | date | Go | read |
-|---|---|---|--:|--:|---|---|---|
+| group | step | outcome | CPU seconds | date | read |
+|---|---|---|--:|---|---|
 `)
 	scenarios.WriteString(`# What was explored
 
@@ -253,8 +252,8 @@ the last column.
 	var sum counts
 	for _, s := range steps {
 		if r := p.rows[s.key()]; r.outcome == passed || r.outcome == failed {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
-				s.group, short(s.group, s.name), r.outcome, r.seconds, r.cpu, r.date, r.goVersion, r.hash)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
+				s.group, short(s.group, s.name), r.outcome, r.cpu, r.date, r.hash)
 		} else {
 			if unrun[s.group] == nil {
 				groups = append(groups, s.group)
