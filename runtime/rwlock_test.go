@@ -19,7 +19,7 @@ import (
 func forEachRWLock(t *testing.T, f func(t *testing.T, l *rwlock.RWLock)) {
 	t.Helper()
 	for name, l := range map[string]*rwlock.RWLock{
-		"plain": new(rwlock.RWLock), "biased": rwlock.New(rwlock.WithReaderBias()),
+		"plain": new(rwlock.RWLock), "biased": rwlock.NewBiased(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			f(t, l)

@@ -88,7 +88,7 @@ var swaps = map[string]swap{
 	"RWLock with bias": {
 		folder: "sync/rwlock",
 		types:  map[string]string{"Mutex": "rwlock.RWLock", "RWMutex": "rwlock.RWLock"},
-		fresh:  "rwlock.New(rwlock.WithReaderBias())",
+		fresh:  "rwlock.NewBiased()",
 		files:  []string{"rwmutex_test.go", "mutex_test.go", "cond_test.go"},
 		want: []string{
 			"TestRWMutex",

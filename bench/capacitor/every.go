@@ -117,14 +117,14 @@ var everyLocks = []everyLock{
 	},
 
 	{
-		newLock{nameRWLock, func() sync.Locker { return rwlock.New() }},
+		newLock{nameRWLock, func() sync.Locker { return new(rwlock.RWLock) }},
 		orderFIFO,
 		boundNone,
 		false,
 		unsafe.Sizeof(rwlock.RWLock{}),
 	},
 	{
-		newLock{nameRWBias, func() sync.Locker { return rwlock.New(rwlock.WithReaderBias()) }},
+		newLock{nameRWBias, func() sync.Locker { return rwlock.NewBiased() }},
 		orderFIFO,
 		boundNone,
 		false,

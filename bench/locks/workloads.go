@@ -291,11 +291,11 @@ var (
 )
 
 func faradRead(name string) Impl {
-	return Impl{Name: name, Make: func() Loop { return readLoop(rwlock.New()) }}
+	return Impl{Name: name, Make: func() Loop { return readLoop(new(rwlock.RWLock)) }}
 }
 
 func biasedRead(name string) Impl {
-	return Impl{Name: name, Make: func() Loop { return readLoop(rwlock.New(rwlock.WithReaderBias())) }}
+	return Impl{Name: name, Make: func() Loop { return readLoop(rwlock.NewBiased()) }}
 }
 
 func readLoop(l *rwlock.RWLock) Loop {
@@ -339,8 +339,8 @@ var (
 func mixed(name string, every uint64, yield bool) Bench {
 	loop := func(l rwLocker) Loop { return mixedLoop(l, every, yield) }
 	return Bench{name, 8, []Impl{
-		{Name: measure.NameFarad, Make: func() Loop { return loop(rwlock.New()) }},
-		{Name: nameBiased, Make: func() Loop { return loop(rwlock.New(rwlock.WithReaderBias())) }},
+		{Name: measure.NameFarad, Make: func() Loop { return loop(new(rwlock.RWLock)) }},
+		{Name: nameBiased, Make: func() Loop { return loop(rwlock.NewBiased()) }},
 		{Name: nameExpress, Make: func() Loop { return loop(new(farad.RWMutex)) }},
 		{Name: NameRWMutex, Make: func() Loop { return loop(new(sync.RWMutex)) }},
 		{Name: NameRBMutex, Make: func() Loop {

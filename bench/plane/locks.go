@@ -134,7 +134,7 @@ var planes = []plane{
 	{"rwlock", []peer{
 		{"sync.RWMutex", func(cell) use { return shared(new(sync.RWMutex)) }},
 		{"farad/sync.RWMutex", func(cell) use { return shared(new(faradsync.RWMutex)) }},
-		{"rwlock, bias", func(cell) use { return shared(rwlock.New(rwlock.WithReaderBias())) }},
+		{"rwlock, bias", func(cell) use { return shared(rwlock.NewBiased()) }},
 		{"keyed.RWMutex", func(cell) use { return shared(oneKey{new(keyed.RWMutex[string])}) }},
 	}, rwCells},
 	{"pool", []peer{

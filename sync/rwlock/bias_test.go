@@ -160,8 +160,7 @@ func TestUpgradeBesideHiddenReaders(t *testing.T) {
 
 func TestOnlyBiasedLocksAreBiased(t *testing.T) {
 	require.False(t, rwlock.MayHide(new(rwlock.RWLock)))
-	require.False(t, rwlock.MayHide(rwlock.New()))
-	l := rwlock.New(rwlock.WithReaderBias())
+	l := rwlock.NewBiased()
 	for range 100 { // readers leave it as it is, upgradable ones too, and tries to read
 		require.True(t, rwlock.MayHide(l))
 		l.RLock()
@@ -181,7 +180,7 @@ func TestOnlyBiasedLocksAreBiased(t *testing.T) {
 // them has to wait.
 func TestBiasComesBackWhenReadersCompete(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	l := rwlock.New(rwlock.WithReaderBias())
+	l := rwlock.NewBiased()
 	for name, write := range map[string]func(){
 		"lock":    func() { rwtest.Write.Lock(l); rwtest.Write.Unlock(l) },
 		"try":     func() { require.True(t, l.TryLock()); l.Unlock() },
@@ -214,7 +213,7 @@ func TestBiasComesBackWhenReadersCompete(t *testing.T) {
 
 // A reader that had to wait brings it back, too.
 func TestBiasComesBackWithAReaderThatHasWaited(t *testing.T) {
-	l := rwlock.New(rwlock.WithReaderBias())
+	l := rwlock.NewBiased()
 	for name, read := range map[string]func(){
 		"plain":   l.RLock,
 		"context": func() { require.NoError(t, l.RLockContext(bg)) },

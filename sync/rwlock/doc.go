@@ -44,8 +44,8 @@
 //
 // # Reader bias
 //
-// Readers on different processors slow each other down, because each writes to the lock. With
-// [WithReaderBias] they write to different places, and writers pay for it.
+// Readers on different processors slow each other down, because each writes to the lock. Those of a
+// lock from [NewBiased] write to different places, and writers pay for it.
 //
 // # Synchronization
 //

@@ -120,8 +120,8 @@ func ExampleRWLock_Bind() {
 }
 
 // A lock for data that are read all the time by several processors, and hardly ever written.
-func ExampleWithReaderBias() {
-	l := rwlock.New(rwlock.WithReaderBias())
+func ExampleNewBiased() {
+	l := rwlock.NewBiased()
 	routes := map[string]string{"/": "index"}
 	var wg sync.WaitGroup
 	for range 4 {

@@ -126,7 +126,7 @@ func TestModelNewGuardHasItsValue(t *testing.T) {
 
 // Scenarios of what the others leave out, small enough for tier one.
 func TestModelRest(t *testing.T) {
-	modelKinds(t, func(t *testing.T, opts []rwlock.Option) {
+	modelKinds(t, func(t *testing.T, biased bool) {
 		for _, s := range []scenario{
 			{name: "as lockers", body: func(cs *section) {
 				use := func(l sync.Locker, as int64) func() {
@@ -195,7 +195,7 @@ func TestModelRest(t *testing.T) {
 				})
 			}},
 		} {
-			t.Run(s.name, func(t *testing.T) { s.check(t, opts) })
+			t.Run(s.name, func(t *testing.T) { s.check(t, biased) })
 		}
 	})
 }

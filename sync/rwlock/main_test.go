@@ -21,7 +21,7 @@ var kinds = []struct {
 	make func() *rwlock.RWLock
 }{
 	{"plain", func() *rwlock.RWLock { return new(rwlock.RWLock) }},
-	{"biased", func() *rwlock.RWLock { return rwlock.New(rwlock.WithReaderBias()) }},
+	{"biased", rwlock.NewBiased},
 }
 
 // forEachKind runs f with a new lock of each kind, which must be free in the end.

@@ -2,7 +2,6 @@ package rwlock_test
 
 import (
 	"context"
-	"reflect"
 	"testing"
 
 	"github.com/farad-go/farad/internal/locktest/require"
@@ -15,15 +14,11 @@ func TestMisuseIsToldInWords(t *testing.T) {
 	var none context.Context
 	var g rwlock.Guard[int]
 	var waits waiter.Future
-	l := rwlock.New()
+	l := new(rwlock.RWLock)
 	l.Lock()
 	l.BindRead(&waits)
 	require.False(t, waits.Poll(nil))
 	for text, calls := range map[string][]func(){
-		"rwlock: nil option": {
-			func() { rwlock.New(nil) },
-			func() { rwlock.New(rwlock.WithReaderBias(), nil) },
-		},
 		"rwlock: nil context": {
 			func() { _ = g.ReadContext(none, func(*int) {}) },
 			func() { _ = g.WriteContext(none, func(*int) {}) },
@@ -73,9 +68,4 @@ func TestMisuseIsToldInWords(t *testing.T) {
 	l.Unlock()
 	requireFree(t, l)
 	requireFree(t, g.RWLock())
-}
-
-func TestNewWithoutOptionsIsTheZeroLock(t *testing.T) {
-	require.Equal(t, new(rwlock.RWLock), rwlock.New())
-	require.False(t, reflect.DeepEqual(new(rwlock.RWLock), rwlock.New(rwlock.WithReaderBias())))
 }

@@ -15,7 +15,7 @@ import (
 // While the bias of a lock that is observed already ends, readers may leave through the table that
 // are counted and recorded. Nothing of them stays.
 func TestRecordedReadersLeaveWhileTheBiasEnds(t *testing.T) {
-	l := New(WithReaderBias())
+	l := NewBiased()
 	require.True(t, records.Watch(l, t.Name(), observed.Holders))
 	defer records.Unwatch(l)
 	l.observe(false)

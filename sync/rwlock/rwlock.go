@@ -20,35 +20,17 @@ type RWLock struct {
 	e engine.RW
 }
 
-// An Option changes how New makes a lock.
-type Option func(*options)
-
-type options struct{ bias bool }
-
-// WithReaderBias makes a lock for data that several processors read at once and hardly ever write.
-// Its readers announce themselves in a table that such locks share, so they do not compete for the
-// lock's cache line. A writer ends the bias: it looks through the lock's part of the table, four
-// entries for each processor, and then waits like any other writer. The bias returns when two
+// NewBiased returns an unlocked lock for data that several processors read at once and hardly ever
+// write. Its readers announce themselves in a table that such locks share, so they do not compete
+// for the lock's cache line. A writer ends the bias: it looks through the lock's part of the table,
+// four entries for each processor, and then waits like any other writer. The bias returns when two
 // readers overlap, but not before nine times as long has passed as its end took. So frequent writes
 // cost at most a tenth more. Order, contexts, timeouts and futures are the same.
 //
 // Source: Dice and Kogan, BRAVO, arXiv:1810.01553.
-func WithReaderBias() Option { return func(o *options) { o.bias = true } }
-
-// New returns an unlocked lock. Without options it is the same as new(RWLock). It panics if an
-// option is nil.
-func New(opts ...Option) *RWLock {
-	var o options
-	for _, opt := range opts {
-		if opt == nil {
-			panic("rwlock: nil option")
-		}
-		opt(&o)
-	}
+func NewBiased() *RWLock {
 	l := new(RWLock)
-	if o.bias {
-		l.e.InitBias()
-	}
+	l.e.InitBias()
 	if observed.Everything() != observed.Off {
 		kind.Join(l)
 	}

@@ -568,7 +568,7 @@ func TestLocksJoinWhenTheyAreMet(t *testing.T) {
 
 // The bit and the table agree when all have ended, and nothing is lost, whenever a lock is watched.
 func TestBitAndTableAgree(t *testing.T) {
-	m, s, l := new(mutex.Mutex), semaphore.New(2), rwlock.New(rwlock.WithReaderBias())
+	m, s, l := new(mutex.Mutex), semaphore.New(2), rwlock.NewBiased()
 	rounds := 300
 	if testing.Short() {
 		rounds = 50
