@@ -321,9 +321,6 @@ func (s rwScenario) check(t *testing.T, used int, o watching) {
 		options = interleave.Options{Mode: interleave.Bounded, Bound: 2}
 	case s.bound > 0 || o.is():
 		options = interleave.Options{Mode: interleave.Bounded, Bound: cmp.Or(s.bound, 3)}
-		if o.beside && s.bound > 2 { // One thread more makes several times as many executions.
-			options.Bound--
-		}
 	}
 	interleave.Check(t, options, func(x *interleave.Run) {
 		cs := &section{Run: x, l: newRWMutex(used)}
