@@ -24,7 +24,7 @@ var watchings = []watching{{name: "always", always: true}, {name: "beside", besi
 func (o watching) is() bool { return o.always || o.beside }
 
 // tierOne is the part of watchings that tier one has for what is large. It sets and clears the
-// bit beside a mutex and a cond.
+// bit beside a mutex, a cond and the futures of a read-write lock.
 func tierOne() []watching {
 	if testing.Short() {
 		return watchings[:1]
@@ -108,6 +108,8 @@ func TestModelObservedRWMutex(t *testing.T) {
 				After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWMutex)) },
 			}), knownRaces()...)
 		})
+	}
+	for _, o := range watchings {
 		for _, line := range []string{"R W", "W r", "y R", "x w", "t x", "k K", "e r"} {
 			t.Run(fmt.Sprintf("%s/futures/%s", o.name, line), func(t *testing.T) {
 				interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2},
