@@ -22,8 +22,8 @@ import (
 // next wait begins with the future's own Bind or Init. A [waiter.Future] has another end: Take
 // leaves what was obtained to the owner.
 //
-// A future that waits for one task must be released before another task polls it. With futures
-// that are built on [waiting.Waiter], as all of this module are, the second task panics.
+// A future that waits for one task must be released before another task polls it. With the futures
+// of this module the second task panics.
 type Future interface {
 	Poll(w waiter.Waker) bool
 	Err() error

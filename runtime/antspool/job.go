@@ -99,7 +99,7 @@ func (j *Job) Done() <-chan struct{} {
 }
 
 // Poll reports whether the job has ended. If not, the end wakes w, which may be nil. It replaces
-// the waker of the last Poll; a [waiting.Owner] is notified of that.
+// the waker of the last Poll. If that was of another task, Poll panics.
 func (j *Job) Poll(w waiter.Waker) bool {
 	j.made()
 	j.p.mu.Lock()
