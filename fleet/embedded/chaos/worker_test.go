@@ -101,7 +101,7 @@ func work(ctx context.Context, config workerConfig) (err error) {
 	for failure := range failures {
 		err = errors.Join(err, failure)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return errors.Join(err, f.Close(ctx))
 }
