@@ -108,6 +108,9 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		m.Unlock(keys...)
 		_ = m.LockContext(ctx, keys...)
 		_ = m.TryLock(keys...)
+		if m.TryLock(keys...) || m.LockTimeout(0, keys...) {
+			panic("locked twice")
+		}
 		m.Unlock(keys...)
 		_ = m.LockTimeout(time.Hour, keys...)
 		m.Unlock(keys...)

@@ -88,6 +88,33 @@ func TestObservedKeysHaveHoldersAndWaiters(t *testing.T) {
 	require.Equal(t, s.Size, s.Free)
 }
 
+// A try for several keys is a hold for each, or one failure, whatever keys were busy.
+func TestATryForSeveralKeysIsRecorded(t *testing.T) {
+	var m keyed.RWMutex[string]
+	read := observedtest.Watch(t, &m, observed.Holders)
+	require.True(t, m.TryLock("a", "b", "a"))
+	require.True(t, m.TryRLock("r", "s"))
+	s := read()
+	require.Equal(t, []string{"a", "b", "r", "s"}, keys(s.Holders))
+	require.EqualValues(t, 4, s.Acquired)
+	require.Zero(t, s.Failed[records.Tried])
+
+	require.False(t, m.TryLock("free", "a", "b"))
+	require.False(t, m.TryLock("r", "free"))
+	require.False(t, m.TryRLock("free", "r", "b"))
+	s = read()
+	require.Equal(t, []string{"a", "b", "r", "s"}, keys(s.Holders))
+	require.EqualValues(t, 4, s.Acquired)
+	require.EqualValues(t, 3, s.Failed[records.Tried])
+
+	m.Unlock("b", "a")
+	m.RUnlock("r", "s")
+	s = read()
+	require.Empty(t, s.Holders)
+	require.Zero(t, s.Unknown)
+	require.Equal(t, s.Size, s.Free)
+}
+
 // Readers share, and a writer holds all permits.
 func TestObservedKeysOfAReadWriteLock(t *testing.T) {
 	m := new(keyed.RWMutex[int])
@@ -139,6 +166,8 @@ func TestLocksOfKeysJoin(t *testing.T) {
 	require.Equal(t, before+1, count())
 	var m keyed.Mutex[int]
 	m.Lock(1)
+	require.True(t, m.TryLock(2, 3))
+	require.False(t, m.TryLock(1, 2))
 	require.Equal(t, before+1, count())
 	require.False(t, m.LockTimeout(time.Microsecond, 1))
 	require.Equal(t, before+2, count())
