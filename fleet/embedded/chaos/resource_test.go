@@ -55,9 +55,7 @@ type Answer struct {
 // A Resource is what the locks protect. It does whatever it is asked to, and keeps a record. The
 // acts that it accepts there are those that a resource with tokens would have done.
 type Resource struct {
-	t    *testing.T
-	over chan struct{}
-	stop func() // closes it: the workers stop
+	t *testing.T
 
 	mu    sync.Mutex
 	locks map[string]*guarded
@@ -103,10 +101,7 @@ type trap struct {
 
 // serve starts the resource and returns the socket at which workers reach it.
 func serve(t *testing.T, locks []string) (*Resource, string) {
-	r := &Resource{
-		t: t, over: make(chan struct{}), locks: map[string]*guarded{}, skew: map[int]time.Duration{},
-	}
-	r.stop = sync.OnceFunc(func() { close(r.over) })
+	r := &Resource{t: t, locks: map[string]*guarded{}, skew: map[int]time.Duration{}}
 	for _, lock := range locks {
 		r.locks[lock] = &guarded{gate: fence.NewGate(sizes[lock]), ops: map[int64]*operation{}}
 	}
@@ -127,17 +122,9 @@ func serve(t *testing.T, locks []string) (*Resource, string) {
 	})
 	t.Cleanup(func() {
 		require.NoError(t, listener.Close())
-		r.stop()
 		running.Wait()
 	})
 	return r, socket
-}
-
-// Over answers when the workers stop. They learn it here, because [child.Process.Stop] leaves them
-// five seconds to give up their leases: too few where many tests run.
-func (r *Resource) Over(int, *bool) error {
-	<-r.over
-	return nil
 }
 
 // Act does what a worker asks for.

@@ -128,9 +128,8 @@ func (r *run) served(when string, workers []*process, locks []string) {
 
 // finish stops the workers, and judges what they have done.
 func (r *run) finish(expect expectation) {
-	r.resource.stop()
 	for _, w := range r.workers {
-		require.NoError(r, w.Wait(), "worker %d", w.id) // it looks for leaks itself
+		require.NoError(r, w.Stop(2*patience), "worker %d", w.id) // it looks for leaks itself
 	}
 	r.workers = nil
 	r.resource.look(func() {

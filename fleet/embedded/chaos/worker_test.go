@@ -80,13 +80,6 @@ func work(ctx context.Context, config workerConfig) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.resource.Close()) }()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	over := w.resource.Go("Resource.Over", 0, new(bool), nil)
-	go func() {
-		<-over.Done
-		stop()
-	}()
 	f, err := join(ctx, client)
 	if err != nil || f == nil {
 		return err

@@ -98,7 +98,7 @@ func (s *show) stopWorkers() error {
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
 	for i, p := range all {
-		wg.Go(func() { errs[i] = p.Stop() })
+		wg.Go(func() { errs[i] = p.Stop(time.Minute) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)

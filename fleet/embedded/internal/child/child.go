@@ -23,7 +23,7 @@ const (
 	roleVariable   = "FARAD_CHILD_ROLE"
 	configVariable = "FARAD_CHILD_CONFIG"
 
-	// grace is what a role has to return after its context has ended.
+	// grace is what a role has to return after the end of its parent.
 	grace = 5 * time.Second
 )
 
@@ -59,8 +59,9 @@ func main[C any](run Role[C]) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // the parent writes nothing: this ends with it, or by Stop
+		_, _ = os.Stdin.Read(make([]byte, 1)) // Stop writes one
 		cancel()
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent has ended
 		time.Sleep(grace)
 		os.Exit(1)
 	}()
@@ -76,7 +77,7 @@ func main[C any](run Role[C]) error {
 // A Process is a child.
 type Process struct {
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
 
 	mu     sync.Mutex // guards stdout: Next reads
 	stdout *os.File
@@ -165,10 +166,12 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Stop ends the context of the role, and waits like Wait. A role that does not return is ended
-// after five seconds; a paused one has to be resumed.
-func (p *Process) Stop() error {
-	_ = p.stdin.Close() // closed before: by an earlier Stop, or by the end of the process
+// Stop ends the context of the role, and waits like Wait. It kills a process that has not ended
+// within that time, as a paused one.
+func (p *Process) Stop(within time.Duration) error {
+	_, _ = p.stdin.Write([]byte{0}) // fails if the process has ended
+	t := time.AfterFunc(within, func() { _ = p.Kill() })
+	defer t.Stop()
 	return p.Wait()
 }
 

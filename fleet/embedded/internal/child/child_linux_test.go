@@ -38,6 +38,15 @@ func TestPausedProcessDoesNothing(t *testing.T) {
 	require.ErrorIs(t, p.Resume(), os.ErrProcessDone)
 }
 
+func TestStopKillsAPausedProcess(t *testing.T) {
+	p := start(t, "count", greeting{})
+	var n int
+	require.NoError(t, p.Next(&n))
+	require.NoError(t, p.Pause())
+	require.Error(t, p.Stop(10*time.Millisecond))
+	require.NoError(t, p.Kill())
+}
+
 func TestPausedGrandchildDiesWithItsParent(t *testing.T) {
 	p := start(t, "parent", greeting{})
 	var pid int

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -37,6 +38,10 @@ func TestMain(m *testing.M) {
 			}
 		}
 		return say(-1)
+	})
+	child.Main("deaf", func(_ context.Context, _ greeting, say func(any) error) error {
+		_ = say(1)
+		select {}
 	})
 	// A parent that starts a grandchild, tells its number, and then does nothing.
 	child.Main("parent", func(ctx context.Context, _ greeting, say func(any) error) error {
@@ -94,10 +99,18 @@ func TestStopEndsTheContext(t *testing.T) {
 	var n int
 	require.NoError(t, p.Next(&n))
 	stopped := make(chan error, 1)
-	go func() { stopped <- p.Stop() }()
+	go func() { stopped <- p.Stop(time.Minute) }()
 	for n >= 0 {
 		require.NoError(t, p.Next(&n))
 	}
 	require.NoError(t, <-stopped)
-	require.NoError(t, p.Stop())
+	require.NoError(t, p.Stop(0))
+}
+
+func TestStopKillsARoleThatDoesNotReturn(t *testing.T) {
+	p := start(t, "deaf", greeting{})
+	var n int
+	require.NoError(t, p.Next(&n))
+	require.Error(t, p.Stop(10*time.Millisecond))
+	require.ErrorIs(t, p.Next(&n), io.EOF)
 }
