@@ -304,31 +304,30 @@ func (d *driver) acquireFor(t time.Duration, n int64) (*tenancy, error) {
 }
 
 // release gives back n permits that no Permit holds: of a tenancy that was lost, if as many of it
-// are held, otherwise of the current one, or of several. It leaves alone tenancies of which more
-// than most are held.
-func (d *driver) release(n, most int64) {
+// are held, otherwise of the current one, or of several.
+func (d *driver) release(n int64) {
 	switch t := d.current.Load(); {
 	case n < 0:
 		panic("fleet: release of a negative number of permits")
 	case n == 0:
-	case d.aged.Load() || !d.releaseLoose(t, n, most):
-		d.releaseAged(n, most)
+	case d.aged.Load() || !d.releaseLoose(t, n):
+		d.releaseAged(n)
 	}
 }
 
-func (d *driver) releaseAged(n, most int64) {
-	all, _ := d.tenancies(most)
-	if slices.ContainsFunc(all, func(t *tenancy) bool { return d.releaseLoose(t, n, most) }) {
+func (d *driver) releaseAged(n int64) {
+	all, _ := d.tenancies()
+	if slices.ContainsFunc(all, func(t *tenancy) bool { return d.releaseLoose(t, n) }) {
 		d.forget()
 		return
 	}
 	for rest := n; rest > 0; { // A retry follows only another's success.
-		all, held := d.tenancies(most)
-		if held < rest {
+		all, loose := d.tenancies()
+		if loose < rest {
 			panic("fleet: released " + strconv.FormatInt(n, 10) + " permits, but this process holds fewer")
 		}
 		for _, t := range all {
-			if some := min(rest, t.Loose()); some > 0 && d.releaseLoose(t, some, most) {
+			if some := min(rest, t.Loose()); some > 0 && d.releaseLoose(t, some) {
 				rest -= some
 			}
 		}
@@ -336,10 +335,10 @@ func (d *driver) releaseAged(n, most int64) {
 	d.forget()
 }
 
-// releaseLoose gives back n permits of t that no Permit holds. If fewer are, or more than most, it
-// changes nothing and reports false.
-func (d *driver) releaseLoose(t *tenancy, n, most int64) bool {
-	if !t.Tighten(n, most) {
+// releaseLoose gives back n permits of t that no Permit holds. If fewer are, it changes nothing and
+// reports false.
+func (d *driver) releaseLoose(t *tenancy, n int64) bool {
+	if !t.Tighten(n) {
 		return false
 	}
 	d.releaseOf(t, n)
@@ -354,17 +353,15 @@ func (d *driver) releaseOf(t *tenancy, n int64) {
 	t.Release(n)
 }
 
-// tenancies returns those of which something may be held, oldest first, and how much of those of
-// which at most most is. No release that goes on meanwhile makes that less than what is held by
-// others: it takes from the older ones first, and they are looked at first.
-func (d *driver) tenancies(most int64) (all []*tenancy, held int64) {
+// tenancies returns those of which something may be held, oldest first, and how much is that no
+// Permit holds. No release that goes on meanwhile makes that less than what is held by others: it
+// takes from the older ones first, and they are looked at first.
+func (d *driver) tenancies() (all []*tenancy, loose int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all = append(slices.Clone(d.old), d.current.Load())
 	for _, t := range all {
-		if n := t.Loose(); n <= most {
-			held += n
-		}
+		loose += t.Loose()
 	}
-	return all, held
+	return all, loose
 }

@@ -26,12 +26,13 @@ func TestAcquiresAtADistance(t *testing.T) {
 					for range users {
 						all.Go(func() {
 							for !isClosed(stop) {
-								if err := m.LockContext(b.ctx); err != nil {
+								p, err := m.Lock(b.ctx)
+								if err != nil {
 									b.Error(err)
 									return
 								}
 								time.Sleep(time.Millisecond)
-								m.Unlock()
+								p.Release()
 								turns[i].Add(1)
 							}
 						})

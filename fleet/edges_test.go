@@ -109,46 +109,49 @@ func TestATryGetsWhatIsIdleElsewhere(t *testing.T) {
 			}
 			got := 0
 			for range 50 {
-				require.NoError(b, m.LockContext(b.ctx))
-				m.Unlock()
-				ok, err := n.TryLockContext(b.ctx)
+				p, err := m.Lock(b.ctx)
 				require.NoError(b, err)
-				if ok {
+				p.Release()
+				q, err := n.TryLock(b.ctx)
+				if err == nil {
 					got++
-					n.Unlock()
+					q.Release()
+					continue
 				}
+				require.ErrorIs(b, err, ErrLocked)
 			}
 			require.Equal(b, 50, got, "%v", trip)
 
 			// It is not waited for where that is in vain.
-			require.NoError(b, m.LockContext(b.ctx))
-			began := time.Now()
-			ok, err := n.TryLockContext(b.ctx)
+			p, err := m.Lock(b.ctx)
 			require.NoError(b, err)
-			require.False(b, ok, "held elsewhere")
+			began := time.Now()
+			_, err = n.TryLock(b.ctx)
+			require.ErrorIs(b, err, ErrLocked, "held elsewhere")
 			require.LessOrEqual(b, time.Since(began), 8*trip+60*time.Millisecond)
 			settle()
 			began = time.Now()
-			ok, err = m.TryLockContext(b.ctx)
-			require.NoError(b, err)
-			require.False(b, ok, "held here")
+			_, err = m.TryLock(b.ctx)
+			require.ErrorIs(b, err, ErrLocked, "held here")
 			require.LessOrEqual(b, time.Since(began), 2*trip)
 			ctx, cancel := context.WithCancel(b.ctx)
 			gone := make(chan error)
-			go func() { gone <- n.LockContext(ctx) }()
+			go func() {
+				_, err := n.Lock(ctx)
+				gone <- err
+			}()
 			synctest.Wait()
 			settle()
 			h, _ := b.join(trip)
 			k := b.mutex(h)
 			settle()
 			began = time.Now()
-			ok, err = k.TryLockContext(b.ctx)
-			require.NoError(b, err)
-			require.False(b, ok, "others wait")
+			_, err = k.TryLock(b.ctx)
+			require.ErrorIs(b, err, ErrLocked, "others wait")
 			require.LessOrEqual(b, time.Since(began), 2*trip)
 			cancel()
 			require.ErrorIs(b, <-gone, context.Canceled)
-			m.Unlock()
+			p.Release()
 			time.Sleep(time.Second)
 			require.LessOrEqual(b, b.Entries(), 1, "who tries in vain leaves nothing in the line")
 			b.leave(f)
@@ -236,7 +239,7 @@ func TestALockIsClosedWhileHeldAndRefused(t *testing.T) {
 		waits := b.asks(f, time.Hour) // so that there is a refusal
 		time.Sleep(2 * time.Second)
 		b.mutex(f).Close()
-		require.Error(b, <-waits)
+		require.Error(b, (<-waits).err)
 		time.Sleep(time.Second)
 		ctx, cancel := context.WithTimeout(b.ctx, time.Second)
 		defer cancel()
@@ -248,8 +251,9 @@ func TestALockIsClosedWhileHeldAndRefused(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		<-p.Lost()
-		require.NoError(b, <-got)
-		b.mutex(g).Unlock()
+		q := <-got
+		require.NoError(b, q.err)
+		q.Release()
 		p.Release()
 		c.On(nil)
 		b.leave(f)
@@ -262,15 +266,15 @@ func TestAWatchThatHangsIsLeft(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		f, _ := b.join(time.Millisecond)
 		g, c := b.join(time.Millisecond)
-		n := b.mutex(g)
 		handOver := func(after time.Duration) time.Duration {
 			p := b.locked(f)
 			got := b.asks(g, time.Minute)
 			time.Sleep(after)
 			p.Release()
 			began := time.Now()
-			require.NoError(b, <-got)
-			n.Unlock()
+			q := <-got
+			require.NoError(b, q.err)
+			q.Release()
 			return time.Since(began)
 		}
 		for range 3 {
@@ -299,11 +303,12 @@ func TestNeitherReadersNorWritersStarve(t *testing.T) {
 			fleets = append(fleets, f)
 			m, err := f.RWMutex(b.ctx, "rw")
 			require.NoError(b, err)
-			use := func(kind int, lock func(context.Context) error, unlock func(), inside func(n int64) bool) {
+			use := func(kind int, lock func(context.Context) (*Permit, error), inside func(n int64) bool) {
 				users.Go(func() {
 					for !isClosed(stop) {
 						began := time.Now()
-						if err := lock(b.ctx); err != nil {
+						p, err := lock(b.ctx)
+						if err != nil {
 							b.Error(err)
 							return
 						}
@@ -313,20 +318,18 @@ func TestNeitherReadersNorWritersStarve(t *testing.T) {
 						}
 						time.Sleep(time.Millisecond)
 						inside(-1)
-						unlock()
+						p.Release()
 					}
 				})
 			}
 			for range 20 {
-				use(
-					0,
-					m.RLockContext,
-					m.RUnlock,
-					func(n int64) bool { readers.Add(n); return n < 0 || writers.Load() == 0 },
-				)
+				use(0, m.RLock, func(n int64) bool {
+					readers.Add(n)
+					return n < 0 || writers.Load() == 0
+				})
 			}
 			for range 3 {
-				use(1, m.LockContext, m.Unlock, func(n int64) bool {
+				use(1, m.Lock, func(n int64) bool {
 					return writers.Add(n) == max(0, n) && (n < 0 || readers.Load() == 0)
 				})
 			}
@@ -426,7 +429,7 @@ func TestLossesAreCountedOnce(t *testing.T) {
 		for n := range int64(10) {
 			var permits []*Permit
 			for _, m := range locks {
-				p, err := m.LockPermit(b.ctx)
+				p, err := m.Lock(b.ctx)
 				require.NoError(b, err)
 				permits = append(permits, p)
 			}
@@ -449,8 +452,9 @@ func TestLossesAreCountedOnce(t *testing.T) {
 			for i, p := range permits {
 				<-p.Lost()
 				p.Release()
-				require.NoError(b, locks[i].LockTimeout(time.Minute))
-				locks[i].Unlock()
+				p, err := b.lock(locks[i], time.Minute)
+				require.NoError(b, err)
+				p.Release()
 			}
 			all, err := f.Status(b.ctx)
 			require.NoError(b, err)
@@ -469,14 +473,17 @@ func TestAForgottenPermit(t *testing.T) {
 		f, _ := b.join(time.Millisecond)
 		g, _ := b.join(time.Millisecond)
 		b.locked(f)
-		require.ErrorIs(b, b.mutex(g).LockTimeout(time.Hour), context.DeadlineExceeded)
+		m := b.mutex(g)
+		_, err := b.lock(m, time.Hour)
+		require.ErrorIs(b, err, context.DeadlineExceeded)
 		ctx, cancel := context.WithTimeout(b.ctx, time.Second)
 		defer cancel()
 		require.ErrorIs(b, f.Close(ctx), context.DeadlineExceeded)
 		began := time.Now()
-		require.NoError(b, b.mutex(g).LockTimeout(time.Minute))
+		p, err := b.lock(m, time.Minute)
+		require.NoError(b, err)
 		require.LessOrEqual(b, time.Since(began), f.ttl)
-		b.mutex(g).Unlock()
+		p.Release()
 		b.leave(f)
 		b.leave(g)
 	})
@@ -504,11 +511,12 @@ func TestLocksThatComeAndGo(t *testing.T) {
 							b.Error(err)
 							return
 						}
-						if err := m.LockTimeout(time.Minute); err != nil {
+						p, err := b.lock(m, time.Minute)
+						if err != nil {
 							b.Error(err)
 							return
 						}
-						m.Unlock()
+						p.Release()
 						m.Close()
 					}
 				})

@@ -241,7 +241,7 @@ func (k *Keyed) Release(key string, n int64) {
 	case e == nil:
 		panic("fleet: released a key of which this process holds nothing")
 	default:
-		e.d.release(n, MaxPermits)
+		e.d.release(n)
 		e.returned(n)
 	}
 }

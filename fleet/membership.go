@@ -23,6 +23,10 @@ var (
 	ErrTooLarge = waiter.ErrTooLarge // the request is for more permits than the fleet has
 	ErrPending  = waiter.ErrPending  // a future's request has no outcome yet
 
+	// ErrLocked is what [Mutex.TryLock] returns if another goroutine, of this process or another,
+	// holds the mutex or waits for it.
+	ErrLocked = errors.New("farad: the fleet's mutex is locked")
+
 	// ErrLost means that this process could not renew its lease in time, or that somebody has
 	// deleted what it had. Its permits must not be relied on.
 	ErrLost = errors.New("farad: the fleet's permits are lost")

@@ -60,7 +60,7 @@ func (d *driver) observe(on bool) {
 }
 
 func (d *driver) numbers() hook.Numbers {
-	all, _ := d.tenancies(MaxPermits)
+	all, _ := d.tenancies()
 	held := int64(0)
 	for _, t := range all {
 		held += t.Held()

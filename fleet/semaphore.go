@@ -70,7 +70,7 @@ func (s *Semaphore) TryAcquireContext(ctx context.Context, n int64) (bool, error
 // process that wait, unless another process's turn has come. A goroutine may release what another
 // one of this process has acquired. Release panics if n is negative or more than this process
 // holds.
-func (s *Semaphore) Release(n int64) { s.d.release(n, MaxPermits) }
+func (s *Semaphore) Release(n int64) { s.d.release(n) }
 
 // AcquirePermit is Acquire and returns a handle. With an error the handle is nil and holds nothing.
 func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {

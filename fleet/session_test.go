@@ -66,17 +66,33 @@ func (b *bubble) mutex(f *Fleet) *Mutex {
 
 func (b *bubble) locked(f *Fleet) *Permit {
 	b.Helper()
-	p, err := b.mutex(f).LockPermit(b.ctx)
+	p, err := b.mutex(f).Lock(b.ctx)
 	require.NoError(b, err)
 	return p
 }
 
+// lock locks m within a time.
+func (b *bubble) lock(m *Mutex, within time.Duration) (*Permit, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, within)
+	defer cancel()
+	return m.Lock(ctx)
+}
+
 // asks has a goroutine lock f's mutex, within a time, and returns what comes of it.
-func (b *bubble) asks(f *Fleet, within time.Duration) <-chan error {
+func (b *bubble) asks(f *Fleet, within time.Duration) <-chan outcome {
 	b.Helper()
-	m, got := b.mutex(f), make(chan error, 1)
-	go func() { got <- m.LockTimeout(within) }()
+	m, got := b.mutex(f), make(chan outcome, 1)
+	go func() {
+		p, err := b.lock(m, within)
+		got <- outcome{p, err}
+	}()
 	return got
+}
+
+// An outcome is what comes of a lock: a permit or an error.
+type outcome struct {
+	*Permit
+	err error
 }
 
 // untilLost waits for a loss and returns how long that has taken.
@@ -362,8 +378,9 @@ func TestServersThatMove(t *testing.T) {
 		for _, trip := range []time.Duration{1200 * time.Millisecond, time.Millisecond, 800 * time.Millisecond} {
 			c.Move(trip, 0)
 			for range 5 {
-				require.NoError(b, m.LockTimeout(time.Minute))
-				m.Unlock()
+				p, err := b.lock(m, time.Minute)
+				require.NoError(b, err)
+				p.Release()
 				time.Sleep(3 * time.Second)
 				b.DeleteEntries(memstore.ID(kindMutex, "m")) // somebody else takes it away
 				time.Sleep(3 * time.Second)
@@ -413,7 +430,7 @@ func TestTheLongestTimesAreLong(t *testing.T) {
 		for range rounds { // a request is there at each release
 			next := make(chan *Permit)
 			go func() {
-				q, err := s.LockPermit(b.ctx)
+				q, err := s.Lock(b.ctx)
 				require.NoError(b, err)
 				next <- q
 			}()
@@ -425,8 +442,9 @@ func TestTheLongestTimesAreLong(t *testing.T) {
 		require.Less(b, c.Asked("renew"), 3)
 		require.Empty(b, got, "it is kept")
 		p.Release()
-		require.NoError(b, <-got)
-		b.mutex(g).Unlock()
+		q := <-got
+		require.NoError(b, q.err)
+		q.Release()
 		b.leave(g)
 		b.leave(f)
 	})

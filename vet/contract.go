@@ -57,11 +57,8 @@ twa.EventCount: Await
 observe/hook.Record: Await
 limit.Limiter: Acquire TryAcquire -> Permit
 limit.Permit = Success Dropped Ignore
-fleet.Mutex: LockContext LockTimeout TryLock TryLockContext = Unlock
-fleet.Mutex: LockPermit -> Permit
-fleet.RWMutex: LockContext LockTimeout TryLock = Unlock
-fleet.RWMutex: RLockContext RLockTimeout TryRLock = RUnlock
-fleet.RWMutex: LockPermit RLockPermit -> Permit
+fleet.Mutex: Lock TryLock -> Permit
+fleet.RWMutex: Lock RLock -> Permit
 fleet.Semaphore: Acquire AcquireTimeout TryAcquire TryAcquireContext = Release
 fleet.Semaphore: AcquirePermit TryAcquirePermit -> Permit
 fleet.Permit = Release

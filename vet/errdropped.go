@@ -27,9 +27,9 @@ releases the same lock further down. A function literal that is only the one cal
 Not reported are calls whose context does not end before the function does: context.Background(),
 t.Context() of a test, one that only a deferred cancel ends, or a variable that is one of those and
 nothing else. Such a call ends with the lock, unless a semaphore is closed or too small. Calls on a
-fleet are reported all the same: the network may fail. TryLock and TryAcquire are not reported:
-where nobody else has the lock yet, they succeed. Not found are errors that are assigned and not
-read, and calls by an interface.`,
+fleet are reported all the same: the network may fail. A TryLock or TryAcquire that returns a bool
+is not reported: where nobody else has the lock yet, it succeeds. Not found are errors that are
+assigned and not read, and calls by an interface.`,
 	Requires: []*analysis.Analyzer{inspect.Analyzer},
 	Run:      runErrDropped,
 }

@@ -63,17 +63,33 @@ func (b *bubble) mutex(f *fleet.Fleet) *fleet.Mutex {
 
 func (b *bubble) locked(f *fleet.Fleet) *fleet.Permit {
 	b.Helper()
-	p, err := b.mutex(f).LockPermit(b.ctx)
+	p, err := b.mutex(f).Lock(b.ctx)
 	require.NoError(b, err)
 	return p
 }
 
+// lock locks m within a time.
+func (b *bubble) lock(m *fleet.Mutex, within time.Duration) (*fleet.Permit, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, within)
+	defer cancel()
+	return m.Lock(ctx)
+}
+
 // asks has a goroutine lock f's mutex, within a time, and returns what comes of it.
-func (b *bubble) asks(f *fleet.Fleet, within time.Duration) <-chan error {
+func (b *bubble) asks(f *fleet.Fleet, within time.Duration) <-chan outcome {
 	b.Helper()
-	m, got := b.mutex(f), make(chan error, 1)
-	go func() { got <- m.LockTimeout(within) }()
+	m, got := b.mutex(f), make(chan outcome, 1)
+	go func() {
+		p, err := b.lock(m, within)
+		got <- outcome{p, err}
+	}()
 	return got
+}
+
+// An outcome is what comes of a lock: a permit or an error.
+type outcome struct {
+	*fleet.Permit
+	err error
 }
 
 // lasting returns how many leases there are.
@@ -109,15 +125,15 @@ func TestAStreamThatHangsIsLeft(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		f, _ := b.join(time.Millisecond)
 		g, c := b.join(time.Millisecond)
-		n := b.mutex(g)
 		handOver := func(after time.Duration) time.Duration {
 			p := b.locked(f)
 			got := b.asks(g, time.Minute)
 			time.Sleep(after)
 			p.Release()
 			began := time.Now()
-			require.NoError(b, <-got)
-			n.Unlock()
+			q := <-got
+			require.NoError(b, q.err)
+			q.Release()
 			return time.Since(began)
 		}
 		for range 3 {
@@ -140,12 +156,13 @@ func TestNames(t *testing.T) {
 			"a/b", "a%2Fb", "a", "b", "a\nb", "a\n", "a b", "a+b", "..", ".", "../m", "/", "//", "a/q/size", "size", "q",
 			"\x00", "\xff\xfe", "ä", "a\u0308", strings.Repeat("x", 1000), "%", "%2F",
 		}
-		open := map[string]*fleet.Mutex{}
+		var held []*fleet.Permit
 		for _, name := range names {
 			m, err := f.Mutex(b.ctx, name)
 			require.NoError(b, err)
-			require.NoError(b, m.LockTimeout(time.Second), "%q is another lock", name)
-			open[name] = m
+			p, err := b.lock(m, time.Second)
+			require.NoError(b, err, "%q is another lock", name)
+			held = append(held, p)
 		}
 		require.Equal(b, len(names), b.entries())
 		b.mu.Lock()
@@ -157,8 +174,8 @@ func TestNames(t *testing.T) {
 			require.NotContains(b, k, "\n")
 		}
 		b.mu.Unlock()
-		for _, m := range open {
-			m.Unlock()
+		for _, p := range held {
+			p.Release()
 		}
 		b.leave(f)
 	})

@@ -115,8 +115,9 @@ func aClosedFleetLeavesNothing(w *world) {
 		names = append(names, string(rune('a'+i)))
 		m, err := f.Mutex(w.ctx, names[i])
 		w.noError(err)
-		w.noError(m.LockContext(w.ctx))
-		m.Unlock()
+		p, err := m.Lock(w.ctx)
+		w.noError(err)
+		p.Release()
 	}
 	before, err := w.operator.Sessions(w.ctx)
 	w.noError(err)

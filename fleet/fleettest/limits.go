@@ -181,8 +181,9 @@ func locksAtRestCostNothing(w *world) {
 	for i := range locks {
 		m, err := f.Mutex(w.ctx, fmt.Sprint(i))
 		w.noError(err)
-		w.noError(m.LockContext(w.ctx))
-		m.Unlock()
+		p, err := m.Lock(w.ctx)
+		w.noError(err)
+		p.Release()
 		if i == 0 { // it has all that it needs once it watches, and has renewed
 			w.eventually(func() bool {
 				return x.sum(x.going, "watch") == 1 && x.sum(x.asked, "renew") > 0

@@ -10,7 +10,7 @@ import (
 )
 
 var locks = []func(w *world){
-	mutex, mutexByOtherMeans, readersAndWriters, readersAndWritersByOtherMeans, anUnlockIsNotAnRUnlock,
+	mutex, mutexByOtherMeans, triesOfAMutexEnd, readersAndWriters, readersAndWritersByOtherMeans,
 }
 
 func mutex(w *world) {
@@ -22,14 +22,15 @@ func mutex(w *world) {
 		for range 4 {
 			wg.Go(func() {
 				for range 25 {
-					w.noError(m.LockContext(w.ctx))
+					p, err := m.Lock(w.ctx)
+					w.noError(err)
 					inside++
 					if inside != 1 {
 						w.Errorf("two are inside")
 					}
 					turns++
 					inside--
-					m.Unlock()
+					p.Release()
 				}
 			})
 		}
@@ -43,24 +44,70 @@ func mutexByOtherMeans(w *world) {
 	w.noError(err)
 	b, err := w.join().Mutex(w.ctx, "s")
 	w.noError(err)
-	w.check(!a.TryLock())
-	ok, err := a.TryLockContext(w.ctx)
-	w.noError(err)
-	w.check(ok)
-	ok, err = b.TryLockContext(w.ctx)
-	w.noError(err)
-	w.check(!ok)
-	w.errorIs(b.LockTimeout(20*time.Millisecond), context.DeadlineExceeded)
-	a.Unlock()
-	w.panics(a.Unlock)
-	p, err := b.LockPermit(w.ctx)
+	p, err := a.TryLock(w.ctx)
 	w.noError(err)
 	w.check(p.Valid())
+	_, err = b.TryLock(w.ctx)
+	w.errorIs(err, fleet.ErrLocked, "another process has it")
+	_, err = w.within(20*time.Millisecond, b.Lock)
+	w.errorIs(err, context.DeadlineExceeded)
 	p.Release()
-	w.noError(b.LockTimeout(patience))
-	b.Unlock()
+	q, err := b.Lock(w.ctx)
+	w.noError(err)
+	p.Release() // does nothing
+	w.check(q.Valid())
+	_, err = a.TryLock(w.ctx)
+	w.errorIs(err, fleet.ErrLocked)
+	q.Release()
+	q, err = w.within(patience, b.Lock)
+	w.noError(err)
+	q.Release()
 	a.Close()
-	w.errorIs(a.LockContext(w.ctx), fleet.ErrClosed)
+	_, err = a.Lock(w.ctx)
+	w.errorIs(err, fleet.ErrClosed)
+}
+
+// A try says why it has nothing, whether the mutex is free or not.
+func triesOfAMutexEnd(w *world) {
+	f := w.join()
+	m, err := f.Mutex(w.ctx, "s")
+	w.noError(err)
+	done, cancel := context.WithCancel(w.ctx)
+	cancel()
+	end := func(ctx context.Context, m *fleet.Mutex, why error) {
+		p, err := m.TryLock(ctx)
+		w.errorIs(err, why)
+		w.check(p == nil, "an error comes without a permit")
+	}
+	w.panics(func() { _, _ = m.TryLock(nil) }, "fleet: nil context") //nolint:staticcheck // the test
+	end(done, m, context.Canceled)
+	p, err := m.TryLock(w.ctx)
+	w.noError(err)
+	end(w.ctx, m, fleet.ErrLocked)
+	end(done, m, context.Canceled)
+
+	m.Close()
+	end(w.ctx, m, fleet.ErrClosed)
+	end(done, m, context.Canceled)
+	w.check(p.Valid(), "it is held until it is released")
+	again, err := f.Mutex(w.ctx, "s")
+	w.noError(err)
+	end(w.ctx, again, fleet.ErrLocked)
+	p.Release()
+	p, err = w.within(patience, again.Lock)
+	w.noError(err)
+	p.Release()
+	w.noError(f.Close(w.ctx))
+	end(w.ctx, again, fleet.ErrClosed)
+}
+
+// within has lock wait for so long.
+func (w *world) within(
+	t time.Duration, lock func(context.Context) (*fleet.Permit, error),
+) (*fleet.Permit, error) {
+	ctx, cancel := context.WithTimeout(w.ctx, t)
+	defer cancel()
+	return lock(ctx)
 }
 
 // Readers of all processes share the lock, writers do not, and neither starves.
@@ -73,7 +120,8 @@ func readersAndWriters(w *world) {
 		for range 3 {
 			wg.Go(func() {
 				for range 20 {
-					w.noError(m.RLockContext(w.ctx))
+					p, err := m.RLock(w.ctx)
+					w.noError(err)
 					if n := readers.Add(1); n > most.Load() {
 						most.Store(n)
 					}
@@ -82,19 +130,20 @@ func readersAndWriters(w *world) {
 					}
 					time.Sleep(500 * time.Microsecond)
 					readers.Add(-1)
-					m.RUnlock()
+					p.Release()
 				}
 			})
 		}
 		wg.Go(func() {
 			for range 10 {
-				w.noError(m.LockContext(w.ctx))
+				p, err := m.Lock(w.ctx)
+				w.noError(err)
 				if writers.Add(1) != 1 || readers.Load() != 0 {
 					w.Errorf("a writer beside others")
 				}
 				time.Sleep(200 * time.Microsecond)
 				writers.Add(-1)
-				m.Unlock()
+				p.Release()
 			}
 		})
 	}
@@ -107,31 +156,36 @@ func readersAndWritersByOtherMeans(w *world) {
 	w.noError(err)
 	b, err := w.join().RWMutex(w.ctx, "s")
 	w.noError(err)
-	p, err := a.RLockPermit(w.ctx)
+	p, err := a.RLock(w.ctx)
 	w.noError(err)
-	w.check(a.TryRLock())
-	w.check(!a.TryLock())
-	w.noError(b.RLockTimeout(patience))
-	w.errorIs(b.LockTimeout(30*time.Millisecond), context.DeadlineExceeded)
-	w.panics(b.Unlock)
-	b.RUnlock()
+	again, err := a.RLock(w.ctx)
+	w.noError(err)
+	other, err := w.within(patience, b.RLock)
+	w.noError(err)
+	for _, m := range []*fleet.RWMutex{a, b} {
+		_, err = w.within(30*time.Millisecond, m.Lock)
+		w.errorIs(err, context.DeadlineExceeded)
+	}
+	other.Release()
+	other.Release() // does nothing: the readers of a still hold it
+	_, err = w.within(30*time.Millisecond, b.Lock)
+	w.errorIs(err, context.DeadlineExceeded)
 	p.Release()
-	a.RUnlock()
-	q, err := b.LockPermit(w.ctx)
+	again.Release()
+	q, err := b.Lock(w.ctx)
 	w.noError(err)
-	w.errorIs(a.RLockTimeout(30*time.Millisecond), context.DeadlineExceeded)
+	p.Release() // a reader that is none makes no room beside a writer
+	for _, m := range []*fleet.RWMutex{a, b} {
+		_, err = w.within(30*time.Millisecond, m.RLock)
+		w.errorIs(err, context.DeadlineExceeded)
+	}
 	q.Release()
-	w.noError(a.RLockContext(w.ctx))
-	a.RUnlock()
-	a.Close()
-	w.errorIs(a.LockContext(w.ctx), fleet.ErrClosed)
-}
-
-// A reader that is none must not make room beside a writer.
-func anUnlockIsNotAnRUnlock(w *world) {
-	m, err := w.join().RWMutex(w.ctx, "s")
+	p, err = a.RLock(w.ctx)
 	w.noError(err)
-	w.noError(m.LockContext(w.ctx))
-	w.panics(m.RUnlock)
-	m.Unlock()
+	p.Release()
+	a.Close()
+	_, err = a.Lock(w.ctx)
+	w.errorIs(err, fleet.ErrClosed)
+	_, err = a.RLock(w.ctx)
+	w.errorIs(err, fleet.ErrClosed)
 }

@@ -176,8 +176,9 @@ func permitsOfTheDeadComeBack(w *world) {
 	w.noError(err)
 	m, err := w.join().Mutex(w.ctx, "s")
 	w.noError(err)
-	w.noError(m.LockContext(w.ctx))
-	m.Unlock()
+	p, err := m.Lock(w.ctx)
+	w.noError(err)
+	p.Release()
 	_, _, err = dead.Renew(w.ctx, lease)
 	w.errorIs(err, store.ErrEnded)
 }
@@ -208,13 +209,14 @@ func joinWhileAServerHangs(w *world) {
 		w.noError(err)
 		for server := range int64(3) {
 			hangs.Store(server)
-			p, err := m.LockPermit(w.ctx)
+			p, err := m.Lock(w.ctx)
 			w.noError(err)
 			w.revoke(p)
 			w.lost(p)
 			p.Release()
-			w.noError(m.LockContext(w.ctx), "server", server, "hangs")
-			m.Unlock()
+			p, err = m.Lock(w.ctx)
+			w.noError(err, "server", server, "hangs")
+			p.Release()
 		}
 		hangs.Store((turn() + 1) % 3) // the next one
 		_, err = f.Status(w.ctx)

@@ -82,10 +82,10 @@ func (w *world) locks(f *fleet.Fleet) map[string]func(ctx context.Context) (*fle
 	e, err := f.Election(w.ctx, "e")
 	require.NoError(w, err)
 	return map[string]func(ctx context.Context) (*fleet.Permit, error){
-		"mutex":    func(ctx context.Context) (*fleet.Permit, error) { return m.LockPermit(ctx) },
-		"rwmutex":  func(ctx context.Context) (*fleet.Permit, error) { return rw.LockPermit(ctx) },
+		"mutex":    m.Lock,
+		"rwmutex":  rw.Lock,
 		"key":      func(ctx context.Context) (*fleet.Permit, error) { return k.AcquirePermit(ctx, "key", 1) },
-		"election": func(ctx context.Context) (*fleet.Permit, error) { return e.Campaign(ctx) },
+		"election": e.Campaign,
 	}
 }
 

@@ -58,13 +58,13 @@ func Example_fence() {
 		fmt.Println(err)
 		return
 	}
-	before, err := mutex.LockPermit(ctx)
+	before, err := mutex.Lock(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	before.Release() // or the process is paused here, and loses it
-	permit, err := mutex.LockPermit(ctx)
+	permit, err := mutex.Lock(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -57,7 +57,7 @@ func TestTheServerStandsStill(t *testing.T) {
 	require.NoError(t, err)
 	w.work(fs, 2, func() {
 		w.goOn()
-		p, err := m.LockPermit(w.ctx)
+		p, err := m.Lock(w.ctx)
 		require.NoError(t, err)
 		defer p.Release()
 		w.server.Pause()

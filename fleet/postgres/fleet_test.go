@@ -202,9 +202,9 @@ func TestAProcessHasTwoConnections(t *testing.T) {
 		require.NoError(t, err)
 		all.Go(func() {
 			for range 5 {
-				if assert.NoError(w, m.LockContext(w.ctx)) {
-					m.Unlock()
-				}
+				p, err := m.Lock(w.ctx)
+				assert.NoError(w, err)
+				p.Release()
 			}
 		})
 	}

@@ -70,7 +70,7 @@ func TestTheDiskIsFull(t *testing.T) {
 				served <- nil
 				return
 			}
-			p, err := m.LockPermit(w.ctx)
+			p, err := m.Lock(w.ctx)
 			if err != nil {
 				t.Error(err)
 			}

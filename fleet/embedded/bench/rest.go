@@ -47,13 +47,14 @@ func (s *metered) SendMsg(msg any) error {
 func (b *bench) use(f *fleet.Fleet, n int) error {
 	for range n {
 		m, err := f.Mutex(b.ctx, b.name())
-		if err == nil {
-			err = m.LockContext(b.ctx)
-		}
 		if err != nil {
 			return err
 		}
-		m.Unlock()
+		p, err := m.Lock(b.ctx)
+		if err != nil {
+			return err
+		}
+		p.Release()
 	}
 	return nil
 }

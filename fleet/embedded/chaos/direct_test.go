@@ -64,8 +64,9 @@ func lock(t *testing.T, f *fleet.Fleet, name string) *fleet.Mutex {
 // take locks m and unlocks it again.
 func take(t *testing.T, m *fleet.Mutex) {
 	t.Helper()
-	require.NoError(t, m.LockContext(patient(t)))
-	m.Unlock()
+	p, err := m.Lock(patient(t))
+	require.NoError(t, err)
+	p.Release()
 }
 
 // A holder that is cut off knows that it has lost the permits before another one has them, whenever
@@ -84,7 +85,7 @@ func TestLossIsKnownFirst(t *testing.T) {
 		require.NoError(t, err)
 		name := fmt.Sprintf("phase %d", i)
 		held, waiting := lock(t, member(t, link.Endpoints()), name), lock(t, member(t, c.Endpoints()), name)
-		p, err := held.LockPermit(patient(t))
+		p, err := held.Lock(patient(t))
 		require.NoError(t, err)
 		running.Go(func() {
 			defer p.Release()
@@ -95,13 +96,14 @@ func TestLossIsKnownFirst(t *testing.T) {
 				<-p.Lost()
 				lost <- now()
 			}()
-			if err := waiting.LockContext(patient(t)); err != nil {
+			next, err := waiting.Lock(patient(t))
+			if err != nil {
 				t.Error(err)
 				return
 			}
 			at, valid := now(), p.Valid()
 			lead := at - <-lost
-			waiting.Unlock()
+			next.Release()
 			link.Heal()
 			t.Logf("%s: known %.3f s before", name, lead.Seconds())
 			// A fifth of a lease lies between. If the machine stands still, who notices the loss
@@ -119,26 +121,36 @@ func TestLossIsKnownFirst(t *testing.T) {
 func TestLocalPermitsWithoutAMajority(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 3)
-	a, b := lock(t, member(t, c.Endpoints()), "m"), lock(t, member(t, c.Endpoints()), "m")
+	var both []*fleet.Semaphore
+	for range 2 {
+		s, err := member(t, c.Endpoints()).Semaphore(patient(t), "s", 1)
+		require.NoError(t, err)
+		both = append(both, s)
+	}
+	use := func(s *fleet.Semaphore) {
+		require.NoError(t, s.Acquire(patient(t), 1))
+		s.Release(1)
+	}
 	local := 0
 	for i := 0; i < tries && local == 0; i++ {
-		take(t, a)
+		use(both[0])
 		require.NoError(t, c.Pause(0))
 		require.NoError(t, c.Pause(1))
-		for ; a.TryLock(); local++ {
-			a.Unlock()
+		for ; both[0].TryAcquire(1); local++ {
+			both[0].Release(1)
 			time.Sleep(time.Millisecond)
 		}
-		for _, m := range []*fleet.Mutex{a, b} {
-			require.ErrorIs(t, m.LockTimeout(ttl), context.DeadlineExceeded)
+		for _, s := range both {
+			require.ErrorIs(t, s.AcquireTimeout(ttl, 1), context.DeadlineExceeded)
 		}
 		require.NoError(t, c.Resume(0))
 		require.NoError(t, c.Resume(1))
 	}
 	require.NotZero(t, local)
 	t.Logf("%d times without a majority", local)
-	take(t, a)
-	take(t, b)
+	for _, s := range both {
+		use(s)
+	}
 }
 
 // What happened while a process was cut off is not there any more.
@@ -177,14 +189,17 @@ func TestNoSpace(t *testing.T) {
 	servers := etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
 	renewed := false
 	for i := 0; i < tries && !renewed; i++ {
-		p, err := a.LockPermit(patient(t))
+		p, err := a.Lock(patient(t))
 		require.NoError(t, err)
 		_, err = servers.Alarm(patient(t), &etcdserverpb.AlarmRequest{
 			Action: etcdserverpb.AlarmRequest_ACTIVATE,
 			Alarm:  etcdserverpb.AlarmType_NOSPACE, MemberID: status.Header.MemberId,
 		})
 		require.NoError(t, err)
-		require.ErrorIs(t, b.LockTimeout(ttl+time.Second), context.DeadlineExceeded)
+		ctx, cancel := context.WithTimeout(patient(t), ttl+time.Second)
+		_, err = b.Lock(ctx)
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 		renewed = p.Valid()
 		p.Release()
 		_, err = client.AlarmDisarm(patient(t), &clientv3.AlarmMember{
@@ -250,17 +265,17 @@ func TestTwoProcessesOfOneName(t *testing.T) {
 	for range 2 {
 		locks = append(locks, lock(t, memberOf(t, client), "m"))
 	}
-	p, err := locks[0].LockPermit(patient(t))
+	p, err := locks[0].Lock(patient(t))
 	require.NoError(t, err)
-	require.False(t, locks[1].TryLock())
-	ok, err := locks[1].TryLockContext(patient(t))
-	require.NoError(t, err)
-	require.False(t, ok && p.Valid())
-	if ok { // the first has lost it on a machine that stood still
-		locks[1].Unlock()
+	q, err := locks[1].TryLock(patient(t))
+	if err == nil { // the first has lost it on a machine that stood still
+		require.False(t, p.Valid())
+		q.Release()
+	} else {
+		require.ErrorIs(t, err, fleet.ErrLocked)
 	}
 	p.Release()
-	q, err := locks[1].LockPermit(patient(t))
+	q, err = locks[1].Lock(patient(t))
 	require.NoError(t, err)
 	require.NotEqual(t, p.Token().Lease, q.Token().Lease)
 	q.Release()

@@ -64,7 +64,7 @@ func TestNobodyLosesWhileAFollowerHangs(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, f.Close(patient(t))) })
 		m := lock(t, f, fmt.Sprintf("own %d", i))
-		p, err := m.LockPermit(patient(t))
+		p, err := m.Lock(patient(t))
 		require.NoError(t, err)
 		defer p.Release()
 		permits = append(permits, p)
@@ -122,12 +122,13 @@ func TestProcessesFarAway(t *testing.T) {
 				for range 8 {
 					users.Go(func() {
 						for time.Now().Before(end) {
-							if err := m.LockContext(patient(t)); err != nil {
+							p, err := m.Lock(patient(t))
+							if err != nil {
 								t.Error(err)
 								return
 							}
 							time.Sleep(time.Millisecond)
-							m.Unlock()
+							p.Release()
 							turns.Add(1)
 						}
 					})

@@ -139,14 +139,14 @@ func openOnce(ctx context.Context, f *fleet.Fleet, lock string) (acquirer, error
 	switch lock {
 	case mutex:
 		m, err := f.Mutex(ctx, lock)
-		return func(ctx context.Context, _ int64) (*fleet.Permit, error) { return m.LockPermit(ctx) }, err
+		return func(ctx context.Context, _ int64) (*fleet.Permit, error) { return m.Lock(ctx) }, err
 	case rwMutex:
 		m, err := f.RWMutex(ctx, lock)
 		return func(ctx context.Context, n int64) (*fleet.Permit, error) {
 			if n == everyone {
-				return m.LockPermit(ctx)
+				return m.Lock(ctx)
 			}
-			return m.RLockPermit(ctx)
+			return m.RLock(ctx)
 		}, err
 	case election:
 		e, err := f.Election(ctx, lock)

@@ -90,14 +90,14 @@ func ExampleMutex() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	p, err := leader.LockPermit(ctx)
+	p, err := leader.Lock(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	again, err := leader.TryLockContext(ctx)
-	fmt.Println(again, err)
+	_, err = leader.TryLock(ctx)
+	fmt.Println(errors.Is(err, fleet.ErrLocked))
 	p.Release()
-	// Output: false <nil>
+	// Output: true
 }
 
 func ExampleRWMutex() {
@@ -113,13 +113,18 @@ func ExampleRWMutex() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := config.RLockContext(ctx); err != nil {
-		log.Fatal(err)
+	for range 2 { // readers share it
+		p, err := config.RLock(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer p.Release()
 	}
-	fmt.Println(config.TryRLock(), errors.Is(config.LockTimeout(time.Millisecond), context.DeadlineExceeded))
-	config.RUnlock()
-	config.RUnlock()
-	// Output: true true
+	soon, cancel := context.WithTimeout(ctx, time.Millisecond)
+	defer cancel()
+	_, err = config.Lock(soon)
+	fmt.Println(errors.Is(err, context.DeadlineExceeded))
+	// Output: true
 }
 
 // One process of all runs the scheduler. Others know which one.

@@ -102,8 +102,9 @@ func (w *world) use(f *fleet.Fleet, n int) {
 	for i := range n {
 		m, err := f.Mutex(w.ctx, fmt.Sprint("m", i))
 		require.NoError(w, err)
-		require.NoError(w, m.LockTimeout(patience), "mutex %d", i)
-		m.Unlock()
+		p, err := m.Lock(w.ctx)
+		require.NoError(w, err, "mutex %d", i)
+		p.Release()
 	}
 }
 
@@ -119,11 +120,12 @@ func TestManyLocksOverFewStreams(t *testing.T) {
 	for i := range locks { // all at a time
 		go func() {
 			m, err := a.Mutex(w.ctx, fmt.Sprint("m", i))
-			if err == nil {
-				if err = m.LockContext(w.ctx); err == nil {
-					m.Unlock()
-				}
+			if err != nil {
+				done <- err
+				return
 			}
+			p, err := m.Lock(w.ctx)
+			p.Release()
 			done <- err
 		}()
 	}

@@ -151,12 +151,14 @@ func TestRoleOnThePrefixIsEnoughForEverything(t *testing.T) {
 
 	m, err := one.Mutex(ctx, "leader")
 	require.NoError(t, err)
-	require.NoError(t, m.LockContext(ctx))
-	m.Unlock()
+	p, err = m.Lock(ctx)
+	require.NoError(t, err)
+	p.Release()
 	rw, err := two.RWMutex(ctx, "prices")
 	require.NoError(t, err)
-	require.NoError(t, rw.RLockContext(ctx))
-	rw.RUnlock()
+	p, err = rw.RLock(ctx)
+	require.NoError(t, err)
+	p.Release()
 
 	// All that they have written begins with the namespace and a slash.
 	all, err := root.Get(ctx, "", clientv3.WithPrefix())

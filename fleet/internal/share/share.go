@@ -127,11 +127,11 @@ func (s *Share) Loosen(n int64) { s.loose.Add(n) }
 func (s *Share) Loose() int64 { return s.loose.Load() }
 
 // Tighten undoes Loosen: the caller has n of those permits, and is to release them. If fewer are
-// held without a handle, or more than most, it changes nothing and reports false.
-func (s *Share) Tighten(n, most int64) bool {
+// held without a handle, it changes nothing and reports false.
+func (s *Share) Tighten(n int64) bool {
 	for { // A retry follows only another's success.
 		o := s.loose.Load()
-		if o < n || o > most {
+		if o < n {
 			return false
 		}
 		if s.loose.CompareAndSwap(o, o-n) {

@@ -46,9 +46,11 @@ func waits(ctx context.Context, wg *sync.WaitGroup, count *twa.EventCount) {
 	count.Await(ctx, 3) // want `the error of Await is dropped`
 }
 
-func overANetwork(f *fleet.Semaphore) {
+func overANetwork(f *fleet.Semaphore, m *fleet.Mutex) {
 	f.Acquire(context.Background(), 1) // want `the error of Acquire is dropped`
 	f.Release(1)
+	m.Lock(context.Background())    // want `the error of Lock is dropped`
+	m.TryLock(context.Background()) // want `the error of TryLock is dropped`
 }
 
 type embeds struct{ sync.Mutex }
@@ -105,11 +107,13 @@ func okGrace(ctx context.Context, wg *sync.WaitGroup) {
 	wg.WaitTimeout(time.Second)
 }
 
-func okSaidByTheHandle(ctx context.Context, sem *semaphore.Semaphore, f *fleet.Semaphore) bool {
+func okSaidByTheHandle(ctx context.Context, sem *semaphore.Semaphore, m *fleet.Mutex, f *fleet.Semaphore) bool {
 	p, _ := sem.AcquirePermit(ctx, 1)
 	if p != nil {
 		p.Release()
 	}
+	q, _ := m.TryLock(ctx)
+	defer q.Release()
 	ok, _ := f.TryAcquireContext(ctx, 1)
 	return ok
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/limit"
 	"github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -129,6 +130,21 @@ func two(ctx context.Context, sem *semaphore.Semaphore) error {
 		return errClosed // want `this return is without the release of q`
 	}
 	q.Release()
+	return nil
+}
+
+func tried(ctx context.Context, m *fleet.Mutex) error {
+	p, err := m.TryLock(ctx)
+	if errors.Is(err, fleet.ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := prepare(); err != nil {
+		return err // want `this return is without the release of p`
+	}
+	p.Release()
 	return nil
 }
 

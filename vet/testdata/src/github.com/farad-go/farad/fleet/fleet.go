@@ -1,7 +1,12 @@
 // Package fleet stands for the real one: its types and methods, without what they do.
 package fleet
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+var ErrLocked = errors.New("locked")
 
 type Semaphore struct{ n int64 }
 
@@ -12,6 +17,11 @@ func (s *Semaphore) Release(n int64)                                            
 func (s *Semaphore) TryAcquireContext(ctx context.Context, n int64) (bool, error) {
 	return true, nil
 }
+
+type Mutex struct{ n int64 }
+
+func (m *Mutex) Lock(ctx context.Context) (*Permit, error)    { return nil, nil }
+func (m *Mutex) TryLock(ctx context.Context) (*Permit, error) { return nil, nil }
 
 type Future struct{ n int64 }
 
