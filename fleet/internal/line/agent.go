@@ -559,7 +559,7 @@ func (a *Agent) want(oldest, all int64) int64 {
 		all = oldest
 	}
 	switch {
-	case oldest == 0 || need > a.state.Size || has >= a.state.Size:
+	case need > a.state.Size || has >= a.state.Size:
 		return 0
 	case a.rw && has >= need:
 		return 0

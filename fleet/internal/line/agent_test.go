@@ -372,6 +372,7 @@ func TestAWaitingEntryThatIsReturnedIsNotGiven(t *testing.T) {
 	l.wants(1)
 	a.See(7, 2, Entry{Key: key(8, 0)}) // now it holds, and is deleted when the request arrives
 	require.EqualValues(t, 0, l.size)
+	require.Zero(t, l.rev, "no new block")
 	a.Answered(true)
 	txn, _ = a.Plan(3)
 	require.Equal(t, []Op{op(7, 0, 6, 0), op(7, 1, 0, 1)}, txn.Ops)
@@ -401,6 +402,56 @@ func TestAnIdleBlockThatShrinksIsALoss(t *testing.T) {
 }
 
 // After the end nothing is given, also if a turn comes then. It is done when all is returned.
+// Somebody else deletes the entry of what was withdrawn, and is still held.
+func TestAWithdrawnBlockThatVanishesWhileHeldIsALoss(t *testing.T) {
+	var l local
+	a := NewAgent(7, numbers(1), 10, false, &l)
+	l.wants(1)
+	e := []Entry{entry(7, 0, 6, 6, 1), entry(8, 0, 7, 7, 1)}
+	a.Learn(State{Rev: 7, Size: 1, Entries: e}, 100)
+	a.Plan(110)
+	require.EqualValues(t, 0, l.size)
+	require.EqualValues(t, 1, l.held)
+	a.See(8, 111, Entry{Key: key(7, 0)})
+	require.True(t, a.Lost())
+}
+
+// The size may fall below what a request is for that waits.
+func TestWhatTheSizeDoesNotAllowIsNotAskedFor(t *testing.T) {
+	var l local
+	a := NewAgent(7, numbers(0), 10, false, &l)
+	l.wants(4, 1)
+	a.Learn(State{Rev: 5, Size: 3}, 0)
+	txn, _ := a.Plan(0)
+	require.Nil(t, txn)
+	a.See(6, 1, Entry{Key: SizeKey, Weight: 4, Mod: 6})
+	txn, _ = a.Plan(1)
+	require.Equal(t, []Op{op(7, 0, 0, 4)}, txn.Ops)
+}
+
+// What others hold is asked for as far as the process has less than an equal share.
+func TestNoMoreThanAnEqualShareIsAskedFor(t *testing.T) {
+	var l local
+	a := NewAgent(7, numbers(0), 10, false, &l)
+	l.wants(1, 1, 1, 1, 1, 1)
+	e := []Entry{entry(8, 0, 3, 3, 3), entry(8, 1, 4, 4, 3), entry(9, 0, 5, 5, 6)}
+	a.Learn(State{Rev: 5, Size: 12, Entries: e}, 0)
+	txn, _ := a.Plan(0)
+	require.Equal(t, []Op{op(7, 0, 0, 4)}, txn.Ops, "a third")
+}
+
+// A block of readers has room for another reader.
+func TestReadersAskOnce(t *testing.T) {
+	var l local
+	a := NewAgent(7, numbers(1), 10, true, &l)
+	l.wants(1)
+	a.Learn(State{Rev: 6, Size: Everyone, Entries: []Entry{entry(7, 0, 6, 6, 1)}}, 0)
+	require.EqualValues(t, 1, l.held)
+	l.wants(1)
+	txn, _ := a.Plan(1)
+	require.Nil(t, txn)
+}
+
 func TestTheEnd(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 10, false, &l)
@@ -604,6 +655,24 @@ func TestAMergeThatCameTooLate(t *testing.T) {
 	require.False(t, a.Lost())
 	require.EqualValues(t, 3, l.size)
 	require.Nil(t, a.merge)
+}
+
+// Somebody else writes the first part of a merge, as the merge would or not. Now the merge cannot
+// be carried out any more, and gives way to another one.
+func TestAMergeWhosePartWasWritten(t *testing.T) {
+	for _, weight := range []int64{1, 4} {
+		var l local
+		a := oneByOne(&l, 4)
+		l.wants(1)
+		a.Plan(1)
+		a.Unanswered()
+		a.See(101, 2, entry(7, 0, 10, 101, weight))
+		require.False(t, a.Lost())
+		require.Nil(t, a.merge)
+		require.EqualValues(t, 4, a.holding(), "of four parts")
+		txn, _ := a.Plan(3)
+		require.EqualValues(t, 101, txn.Ops[0].Mod)
+	}
 }
 
 // The size fell. What does not fit, and is held, is merged with nothing.
