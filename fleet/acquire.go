@@ -48,6 +48,19 @@ func (d *driver) acquirePermit(ctx context.Context, n int64) (*Permit, error) {
 	return newPermit(d, t, n), nil
 }
 
+// tryPermit takes n permits for a Permit if the fleet has them to spare. Otherwise it returns
+// ErrBusy.
+func (d *driver) tryPermit(ctx context.Context, n int64) (*Permit, error) {
+	t, err := d.tryAsking(ctx, n)
+	switch {
+	case err != nil:
+		return nil, err
+	case t == nil:
+		return nil, ErrBusy
+	}
+	return newPermit(d, t, n), nil
+}
+
 // acquire takes n permits and returns the tenancy they are from, nil with an error.
 func (d *driver) acquire(ctx context.Context, n int64) (*tenancy, error) {
 	if ctx == nil {
@@ -169,7 +182,7 @@ func (d *driver) reread(ctx context.Context, end time.Time, n int64) error {
 	}
 }
 
-// tryAsking takes n permits if the fleet has them to spare.
+// tryAsking takes n permits if the fleet has them to spare, and returns their tenancy, or nil.
 func (d *driver) tryAsking(ctx context.Context, n int64) (t *tenancy, err error) {
 	if ctx == nil {
 		panic("fleet: nil context")

@@ -8,6 +8,10 @@
 //	defer p.Release()
 //	... // p.Context() ends, and p.Lost() is closed, if the permits can no longer be relied on
 //
+// Permits of a fleet can be lost, and only a [Permit] knows that. So all locks of a fleet are held
+// by Permits. Only a [Semaphore] also counts without one, because it stands where a semaphore of
+// one process does: see [Permits].
+//
 // # What it promises
 //
 //   - At most Size permits are held in the fleet. This assumes that the store's transactions are

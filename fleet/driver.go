@@ -37,8 +37,8 @@ type driver struct {
 
 	observable hook.Kind[driver] // set when the line is opened
 
-	wanted   int64         // the size if the line has none
-	released func(n int64) // called after a Permit's Release, for a Keyed; otherwise nil
+	wanted   int64  // the size if the line has none
+	released func() // called after a Permit's Release, for a Keyed; otherwise nil
 
 	current atomic.Pointer[tenancy] // written under mu
 	closed  atomic.Bool             // written under mu

@@ -37,10 +37,10 @@ func TestATryGetsWhatIsIdleHere(t *testing.T) {
 		d.in.run = func() {} // the test does, and everything else gets a processor in between
 		d.in.mu.Unlock()
 		d.turn(func(*tenancy) bool { return true }) // it gets a seat in this loop
-		try := func(n int64) (ok bool) {
+		try := func(n int64) (p *Permit, err error) {
 			done := make(chan struct{})
 			go func() {
-				ok, _ = s.TryAcquireContext(b.ctx, n)
+				p, err = s.TryAcquirePermit(b.ctx, n)
 				close(done)
 			}()
 			for !isClosed(done) {
@@ -54,12 +54,13 @@ func TestATryGetsWhatIsIdleHere(t *testing.T) {
 					l.plan()
 				}
 			}
-			return ok
+			return p, err
 		}
-		require.True(b, try(1))
-		s.Release(1)
-		require.True(b, try(5), "nobody holds anything")
-		s.Release(5)
+		for _, n := range []int64{1, 5} {
+			p, err := try(n)
+			require.NoError(b, err, "nobody holds anything")
+			p.Release()
+		}
 
 		d.in.mu.Lock()
 		d.in.run, d.in.running = l.run, false
@@ -118,7 +119,7 @@ func TestATryGetsWhatIsIdleElsewhere(t *testing.T) {
 					q.Release()
 					continue
 				}
-				require.ErrorIs(b, err, ErrLocked)
+				require.ErrorIs(b, err, ErrBusy)
 			}
 			require.Equal(b, 50, got, "%v", trip)
 
@@ -127,12 +128,12 @@ func TestATryGetsWhatIsIdleElsewhere(t *testing.T) {
 			require.NoError(b, err)
 			began := time.Now()
 			_, err = n.TryLock(b.ctx)
-			require.ErrorIs(b, err, ErrLocked, "held elsewhere")
+			require.ErrorIs(b, err, ErrBusy, "held elsewhere")
 			require.LessOrEqual(b, time.Since(began), 8*trip+60*time.Millisecond)
 			settle()
 			began = time.Now()
 			_, err = m.TryLock(b.ctx)
-			require.ErrorIs(b, err, ErrLocked, "held here")
+			require.ErrorIs(b, err, ErrBusy, "held here")
 			require.LessOrEqual(b, time.Since(began), 2*trip)
 			ctx, cancel := context.WithCancel(b.ctx)
 			gone := make(chan error)
@@ -147,7 +148,7 @@ func TestATryGetsWhatIsIdleElsewhere(t *testing.T) {
 			settle()
 			began = time.Now()
 			_, err = k.TryLock(b.ctx)
-			require.ErrorIs(b, err, ErrLocked, "others wait")
+			require.ErrorIs(b, err, ErrBusy, "others wait")
 			require.LessOrEqual(b, time.Since(began), 2*trip)
 			cancel()
 			require.ErrorIs(b, <-gone, context.Canceled)

@@ -13,10 +13,11 @@ import (
 
 // A Keyed is a counting semaphore for each key, as one for each tenant: "at most 5 exports of a
 // tenant, over all workers". It is to [Semaphore] what package sync/keyed is to sync/semaphore. A
-// key is any text, and needs no registration.
+// key is any text, and needs no registration. Permits can be lost, and only their [Permit] knows
+// that. So Acquire and TryAcquire return one, and its Release gives them back.
 //
 //	exports, err := f.Keyed(ctx, "exports", 5)
-//	p, err := exports.AcquirePermit(ctx, tenant, 1)
+//	p, err := exports.Acquire(ctx, tenant, 1)
 //	defer p.Release()
 //
 // With size 1 it is a mutex for each key. It is a read-write lock for each key if a reader acquires
@@ -52,8 +53,7 @@ type key struct {
 	of     *Keyed
 	name   string
 	d      *driver
-	users  int   // calls that are under way
-	held   int64 // permits, lost or not
+	users  int   // calls that are under way, and Permits that hold some, lost or not
 	unused int64 // how often it has become unused
 }
 
@@ -122,31 +122,18 @@ func (f *Fleet) openKey(k *Keyed, e *key) (*driver, error) {
 	name, unread := k.line(e.name), store.State{Rev: line.Unread, Size: k.size}
 	d, err := f.openLocked(kindKeyed, name, k.size, k.remote(e.name), unread, f.age.Load())
 	if err == nil {
-		d.released = e.returned
+		d.released = e.leave
 	}
 	return d, err
 }
 
-// leave ends a call that has acquired n permits.
-func (e *key) leave(n int64) {
+// leave notes that a call has ended that acquired nothing, or that a Permit was released. If nobody
+// uses the key then, it is dropped soon.
+func (e *key) leave() {
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()
 	e.users--
-	e.held += n
-	e.restLocked()
-}
-
-// returned notes that n permits were released.
-func (e *key) returned(n int64) {
-	e.of.mu.Lock()
-	defer e.of.mu.Unlock()
-	e.held -= n
-	e.restLocked()
-}
-
-// restLocked has the key dropped soon, if it is unused.
-func (e *key) restLocked() {
-	if e.users > 0 || e.held > 0 {
+	if e.users > 0 {
 		return
 	}
 	e.unused++
@@ -154,7 +141,7 @@ func (e *key) restLocked() {
 	drop := func() {
 		e.of.mu.Lock()
 		defer e.of.mu.Unlock()
-		if e.users == 0 && e.held == 0 && e.unused == unused {
+		if e.users == 0 && e.unused == unused {
 			e.dropLocked()
 		}
 	}
@@ -173,77 +160,32 @@ func (e *key) dropLocked() {
 	e.d.close()
 }
 
-// use has acquire take n permits of a key, and report whether it did.
-func (k *Keyed) use(name string, n int64, acquire func(d *driver) (bool, error)) (ok bool, err error) {
-	if n < 0 {
-		panic("fleet: acquire of a negative number of permits")
-	}
+// use has acquire take permits of a key. Their Permit takes the place of the call among the users
+// of the key.
+func (k *Keyed) use(name string, acquire func(d *driver) (*Permit, error)) (p *Permit, err error) {
 	e, err := k.enter(name)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer func() {
-		if !ok { // even if a context panics
-			n = 0
+		if p.N() == 0 { // even if a context panics
+			e.leave()
 		}
-		e.leave(n)
 	}()
 	return acquire(e.d)
 }
 
-// Acquire takes n permits of a key. It is as [Semaphore.Acquire].
-func (k *Keyed) Acquire(ctx context.Context, key string, n int64) error {
-	_, err := k.use(key, n, func(d *driver) (bool, error) {
-		err := d.acquireLoose(ctx, n)
-		return err == nil, err
-	})
-	return err
+// Acquire takes n permits of a key. It waits, and ends with an error, as [Semaphore.AcquirePermit]
+// does. With an error the permit is nil.
+func (k *Keyed) Acquire(ctx context.Context, key string, n int64) (*Permit, error) {
+	return k.use(key, func(d *driver) (*Permit, error) { return d.acquirePermit(ctx, n) })
 }
 
-// AcquireTimeout is Acquire, but gives up when t has passed and returns
-// [context.DeadlineExceeded]. If t <= 0 it acquires nothing.
-func (k *Keyed) AcquireTimeout(t time.Duration, key string, n int64) error {
-	_, err := k.use(key, n, func(d *driver) (bool, error) {
-		err := d.acquireLooseFor(t, n)
-		return err == nil, err
-	})
-	return err
-}
-
-// AcquirePermit is Acquire and returns a handle. With an error the handle is nil and holds nothing.
-func (k *Keyed) AcquirePermit(ctx context.Context, key string, n int64) (p *Permit, err error) {
-	_, err = k.use(key, n, func(d *driver) (bool, error) {
-		p, err = d.acquirePermit(ctx, n)
-		return err == nil, err
-	})
-	return p, err
-}
-
-// TryAcquireContext takes n permits of a key if they are free in the fleet and nobody waits for
-// them, and reports whether it did. It is as [Semaphore.TryAcquireContext].
-func (k *Keyed) TryAcquireContext(ctx context.Context, key string, n int64) (bool, error) {
-	return k.use(key, n, func(d *driver) (bool, error) {
-		t, err := d.tryAsking(ctx, n)
-		return loosen(t, n), err
-	})
-}
-
-// Release returns n permits of a key that were acquired without a Permit. It panics if n is
-// negative or more than this process holds.
-func (k *Keyed) Release(key string, n int64) {
-	k.mu.Lock()
-	e := k.keys[key]
-	k.mu.Unlock()
-	switch {
-	case n < 0:
-		panic("fleet: release of a negative number of permits")
-	case n == 0:
-	case e == nil:
-		panic("fleet: released a key of which this process holds nothing")
-	default:
-		e.d.release(n)
-		e.returned(n)
-	}
+// TryAcquire takes n permits of a key if they are free in the fleet and nobody waits for them.
+// Otherwise it returns ErrBusy. It asks, and ends with another error, as
+// [Semaphore.TryAcquirePermit] does. With an error the permit is nil.
+func (k *Keyed) TryAcquire(ctx context.Context, key string, n int64) (*Permit, error) {
+	return k.use(key, func(d *driver) (*Permit, error) { return d.tryPermit(ctx, n) })
 }
 
 // Resize gives one key a size of its own, by one write, which the store keeps. It is as

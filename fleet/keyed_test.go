@@ -22,6 +22,24 @@ func (b *bubble) keyed(f *Fleet, size int64) *Keyed {
 	return k
 }
 
+// key acquires one permit of a key.
+func (b *bubble) key(k *Keyed, key string) *Permit {
+	b.Helper()
+	p, err := k.Acquire(b.ctx, key, 1)
+	require.NoError(b, err)
+	return p
+}
+
+// asksKey has a goroutine acquire one permit of a key, and returns what comes of it.
+func (b *bubble) asksKey(k *Keyed, key string) <-chan outcome {
+	got := make(chan outcome, 1)
+	go func() {
+		p, err := k.Acquire(b.ctx, key, 1)
+		got <- outcome{p, err}
+	}()
+	return got
+}
+
 // Many keys, used in turn, leave nothing in the store, and in the process no more than those in
 // use. All share a watch.
 func TestKeysLeaveNothing(t *testing.T) {
@@ -41,12 +59,13 @@ func TestKeysLeaveNothing(t *testing.T) {
 				users.Go(func() {
 					for j := i; j < n; j += 8 {
 						key := fmt.Sprintf("tenant %d", used+j)
-						if err := k.Acquire(b.ctx, key, 1); err != nil {
+						p, err := k.Acquire(b.ctx, key, 1)
+						if err != nil {
 							b.Error(err)
 							return
 						}
 						time.Sleep(10 * time.Millisecond)
-						k.Release(key, 1)
+						p.Release()
 						if i == 0 {
 							most = max(most, k.Len())
 						}
@@ -121,12 +140,13 @@ func TestWhatAKeyCosts(t *testing.T) {
 					users.Go(func() {
 						for range each {
 							key := fmt.Sprint(r.IntN(cost.keys))
-							if err := k.Acquire(b.ctx, key, 1); err != nil {
+							p, err := k.Acquire(b.ctx, key, 1)
+							if err != nil {
 								b.Error(err)
 								return
 							}
 							time.Sleep(time.Millisecond)
-							k.Release(key, 1)
+							p.Release()
 							time.Sleep(cost.think)
 						}
 					})
@@ -169,9 +189,7 @@ func TestSlowTransactionsAreWaitedForByNewKeys(t *testing.T) {
 			if i == 10 {
 				asked = c.Asked("txn") + c.Asked("read")
 			}
-			key := fmt.Sprint(i)
-			require.NoError(b, k.Acquire(b.ctx, key, 1))
-			k.Release(key, 1)
+			b.key(k, fmt.Sprint(i)).Release()
 			b.settle()
 		}
 		require.Equal(b, 20, c.Asked("txn")+c.Asked("read")-asked, "two requests for each key")
@@ -195,7 +213,8 @@ func TestASizeThatIsDeletedWhileItIsWritten(t *testing.T) {
 		require.NoError(b, k.Resize(b.ctx, "a", 0))
 		require.Equal(b, asked+3, c.Asked("txn"))
 		c.On(nil)
-		require.ErrorIs(b, k.Acquire(b.ctx, "a", 1), ErrTooLarge)
+		_, err := k.Acquire(b.ctx, "a", 1)
+		require.ErrorIs(b, err, ErrTooLarge)
 		b.leave(f)
 	})
 }
@@ -208,27 +227,30 @@ func TestKeysAndAStoreThatFails(t *testing.T) {
 		k := b.keyed(f, 1)
 		empty := b.Copy()
 		c.On(memstore.Refuse("txn"))
-		require.ErrorIs(b, k.Acquire(b.ctx, "a", 1), store.ErrRefused)
+		_, err := k.Acquire(b.ctx, "a", 1)
+		require.ErrorIs(b, err, store.ErrRefused)
 		c.On(memstore.Refuse("txn", "read", "revision", "watch"))
-		require.ErrorIs(b, k.Acquire(b.ctx, "a", 1), store.ErrRefused)
+		_, err = k.Acquire(b.ctx, "a", 1)
+		require.ErrorIs(b, err, store.ErrRefused)
 		c.On(memstore.Hang("txn"))
-		require.ErrorIs(b, k.AcquireTimeout(time.Minute, "a", 1), context.DeadlineExceeded)
+		ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+		defer cancel()
+		_, err = k.Acquire(ctx, "a", 1)
+		require.ErrorIs(b, err, context.DeadlineExceeded)
 		c.On(nil)
-		p, err := k.AcquirePermit(b.ctx, "a", 1)
-		require.NoError(b, err)
-		got := make(chan error)
-		go func() { got <- b.keyed(g, 1).Acquire(b.ctx, "a", 1) }()
+		p := b.key(k, "a")
+		got := b.asksKey(b.keyed(g, 1), "a")
 		b.settle()
 		b.GoBack(empty)
 		<-p.Lost()
-		require.NoError(b, <-got)
+		q := <-got
+		require.NoError(b, q.err)
 		p.Release()
-		b.keyed(g, 1).Release("a", 1)
+		q.Release()
 		time.Sleep(time.Minute)
 		require.Zero(b, k.Len())
 		require.Zero(b, b.Entries())
-		require.NoError(b, k.Acquire(b.ctx, "a", 1))
-		k.Release("a", 1)
+		b.key(k, "a").Release()
 		b.leave(f)
 		b.leave(g)
 	})
@@ -246,21 +268,22 @@ func TestKeysOfARoleForOneName(t *testing.T) {
 		b.settle()
 		reads, watches := c.Asked("read"), c.Asked("watch")
 		for i := range 3 {
-			require.NoError(b, k.Acquire(b.ctx, "a", 1))
+			p := b.key(k, "a")
 			b.settle()
 			require.Equal(b, reads, c.Asked("read"))
 			require.Equal(b, watches+i+1, c.Asked("watch"))
-			got := make(chan error)
-			go func() { got <- o.Acquire(b.ctx, "a", 1) }()
+			got := b.asksKey(o, "a")
 			b.settle()
-			k.Release("a", 1)
-			require.NoError(b, <-got)
-			go func() { got <- k.Acquire(b.ctx, "a", 1) }()
+			p.Release()
+			q := <-got
+			require.NoError(b, q.err)
+			got = b.asksKey(k, "a")
 			b.settle()
 			require.Equal(b, 1, c.Open(memstore.ID(kindKeyed, "k/a")))
-			o.Release("a", 1)
-			require.NoError(b, <-got)
-			k.Release("a", 1)
+			q.Release()
+			q = <-got
+			require.NoError(b, q.err)
+			q.Release()
 			b.settle()
 			require.Zero(b, c.Open(memstore.ID(kindKeyed, "k/a")))
 		}

@@ -23,9 +23,9 @@ var (
 	ErrTooLarge = waiter.ErrTooLarge // the request is for more permits than the fleet has
 	ErrPending  = waiter.ErrPending  // a future's request has no outcome yet
 
-	// ErrLocked is what [Mutex.TryLock] returns if another goroutine, of this process or another,
-	// holds the mutex or waits for it.
-	ErrLocked = errors.New("farad: the fleet's mutex is locked")
+	// ErrBusy is what a try returns, as [Semaphore.TryAcquirePermit], if the permits are not free:
+	// other goroutines, of this process or another, hold them or wait for them.
+	ErrBusy = errors.New("farad: the fleet's permits are in use")
 
 	// ErrLost means that this process could not renew its lease in time, or that somebody has
 	// deleted what it had. Its permits must not be relied on.

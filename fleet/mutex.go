@@ -22,22 +22,10 @@ func (f *Fleet) Mutex(ctx context.Context, name string) (*Mutex, error) {
 // error the permit is nil. Lock panics if ctx is nil.
 func (m *Mutex) Lock(ctx context.Context) (*Permit, error) { return m.d.acquirePermit(ctx, 1) }
 
-// TryLock locks m if it is free in the fleet and nobody waits for it. Otherwise it returns
-// ErrLocked. It does not wait for a holder. It asks the fleet unless this process has m idle: that
-// takes a round trip, and a second one if m is not free. If another process has m idle, TryLock
-// asks for it, and waits for it: for four round trips and 50 ms. While the fleet's servers cannot
-// be reached, TryLock waits until ctx is done. Its other errors are those of Lock. With an error
-// the permit is nil. TryLock panics if ctx is nil.
-func (m *Mutex) TryLock(ctx context.Context) (*Permit, error) {
-	t, err := m.d.tryAsking(ctx, 1)
-	switch {
-	case err != nil:
-		return nil, err
-	case t == nil:
-		return nil, ErrLocked
-	}
-	return newPermit(m.d, t, 1), nil
-}
+// TryLock locks m if it is free in the fleet and nobody waits for it. Otherwise it returns ErrBusy.
+// It asks the fleet, and ends with another error, as [Semaphore.TryAcquirePermit] does. With an
+// error the permit is nil.
+func (m *Mutex) TryLock(ctx context.Context) (*Permit, error) { return m.d.tryPermit(ctx, 1) }
 
 func (m *Mutex) observable() (kind string, d *driver) { return kindMutex, (*Semaphore)(m).behind() }
 

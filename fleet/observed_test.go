@@ -213,8 +213,8 @@ func TestObservedHoldsAreHeld(t *testing.T) {
 			return func() { s.Release(1) }
 		},
 		"permit": func() func() {
-			p, ok := s.TryAcquirePermit(1)
-			require.True(t, ok)
+			p, err := s.TryAcquirePermit(t.Context(), 1)
+			require.NoError(t, err)
 			return p.Release
 		},
 	} {
@@ -244,14 +244,10 @@ func TestACancelBeforeTheGrantWins(t *testing.T) {
 			return err
 		}
 		for name, acquire := range map[string]func(context.Context) error{
-			"Acquire":       func(ctx context.Context) error { return s.Acquire(ctx, 1) },
-			"none":          func(ctx context.Context) error { return s.Acquire(ctx, 0) },
-			"AcquirePermit": func(ctx context.Context) error { return permit(s.AcquirePermit(ctx, 1)) },
-			"TryAcquireContext": func(ctx context.Context) error {
-				ok, err := s.TryAcquireContext(ctx, 1)
-				require.False(t, ok)
-				return err
-			},
+			"Acquire":          func(ctx context.Context) error { return s.Acquire(ctx, 1) },
+			"none":             func(ctx context.Context) error { return s.Acquire(ctx, 0) },
+			"AcquirePermit":    func(ctx context.Context) error { return permit(s.AcquirePermit(ctx, 1)) },
+			"TryAcquirePermit": func(ctx context.Context) error { return permit(s.TryAcquirePermit(ctx, 1)) },
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
 			trap := locktest.NewTrapContext(ctx, "Err", 1, cancel)

@@ -88,6 +88,6 @@ func (p *Permit) Release() {
 		p.d.forget()
 	}
 	if p.d.released != nil {
-		p.d.released(n)
+		p.d.released()
 	}
 }

@@ -24,9 +24,11 @@ type Permits interface {
 //
 //   - The order is FIFO in this process, and among the blocks that processes ask for; see the
 //     package documentation.
-//   - Permits that are held may be lost. A holder that uses Acquire and Release does not learn of
-//     it. Use AcquirePermit, whose Permit reports it, unless the work is harmless when done twice.
-//   - TryAcquire and Available know only what this process has. TryAcquireContext asks the fleet.
+//   - Permits that are held may be lost, and only a [Permit] knows that. So all other locks of a
+//     fleet are held by Permits. A Semaphore also counts without one, because it stands where a
+//     semaphore of one process does: see [Permits]. A holder that uses Acquire and Release does not
+//     learn of a loss. Use AcquirePermit unless the work is harmless when done twice.
+//   - TryAcquire and Available know only what this process has. TryAcquirePermit asks the fleet.
 type Semaphore struct{ d *driver }
 
 // Semaphore returns the semaphore of the fleet that has that name. If there is none it is made,
@@ -58,14 +60,6 @@ func (s *Semaphore) AcquireTimeout(t time.Duration, n int64) error { return s.d.
 // never uses the network.
 func (s *Semaphore) TryAcquire(n int64) bool { return loosen(s.d.tryOnce(n), n) }
 
-// TryAcquireContext takes n permits if they are free anywhere in the fleet and nobody waits for
-// them, and reports whether it did. It takes a round trip, and a second one if they are not. What
-// other processes have idle it asks them for, and waits for it: for four round trips and 50 ms.
-func (s *Semaphore) TryAcquireContext(ctx context.Context, n int64) (bool, error) {
-	t, err := s.d.tryAsking(ctx, n)
-	return loosen(t, n), err
-}
-
 // Release returns n permits that were acquired without a Permit. They go to the goroutines of this
 // process that wait, unless another process's turn has come. A goroutine may release what another
 // one of this process has acquired. Release panics if n is negative or more than this process
@@ -77,13 +71,15 @@ func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error)
 	return s.d.acquirePermit(ctx, n)
 }
 
-// TryAcquirePermit is TryAcquire and returns a handle, or nil and false.
-func (s *Semaphore) TryAcquirePermit(n int64) (*Permit, bool) {
-	t := s.d.tryOnce(n)
-	if t == nil {
-		return nil, false
-	}
-	return newPermit(s.d, t, n), true
+// TryAcquirePermit takes n permits if they are free in the fleet and nobody waits for them.
+// Otherwise it returns ErrBusy. It does not wait for a holder. It asks the fleet unless this
+// process has the permits idle: that takes a round trip, and a second one if they are not free. If
+// another process has them idle, TryAcquirePermit asks for them, and waits for them: for four round
+// trips and 50 ms. While the fleet's servers cannot be reached, it waits until ctx is done. Its
+// other errors are those of Acquire. With an error the handle is nil and holds nothing.
+// TryAcquirePermit panics if n is negative or ctx is nil.
+func (s *Semaphore) TryAcquirePermit(ctx context.Context, n int64) (*Permit, error) {
+	return s.d.tryPermit(ctx, n)
 }
 
 // Resize changes the number of permits of the fleet, by one write. If more are held their holders

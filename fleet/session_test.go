@@ -503,11 +503,10 @@ func TestTryWhileATenancyTurns(t *testing.T) {
 			d.in.wake()
 			return store.ErrEnded
 		})
-		ok, err := s.TryAcquireContext(b.ctx, 1)
-		require.NoError(b, err)
-		require.True(b, ok, "nobody else wants it")
+		p, err := s.TryAcquirePermit(b.ctx, 1)
+		require.NoError(b, err, "nobody else wants it")
 		old.end()
-		s.Release(1)
+		p.Release()
 		b.leave(f)
 	})
 }

@@ -59,11 +59,10 @@ limit.Limiter: Acquire TryAcquire -> Permit
 limit.Permit = Success Dropped Ignore
 fleet.Mutex: Lock TryLock -> Permit
 fleet.RWMutex: Lock RLock -> Permit
-fleet.Semaphore: Acquire AcquireTimeout TryAcquire TryAcquireContext = Release
+fleet.Semaphore: Acquire AcquireTimeout TryAcquire = Release
 fleet.Semaphore: AcquirePermit TryAcquirePermit -> Permit
 fleet.Permit = Release
-fleet.Keyed: Acquire AcquireTimeout TryAcquireContext = Release
-fleet.Keyed: AcquirePermit -> Permit
+fleet.Keyed: Acquire TryAcquire -> Permit
 fleet.Election: Campaign -> Permit
 `
 

@@ -51,10 +51,9 @@ func aTryThatHasNoAnswerAsksAgain(w *world) {
 	f, x := w.disturbed()
 	s := w.semaphore(f, 1)
 	x.giveUp(true)
-	ok, err := s.TryAcquireContext(w.ctx, 1)
-	w.noError(err)
-	w.check(ok, "it was free")
-	s.Release(1)
+	p, err := s.TryAcquirePermit(w.ctx, 1)
+	w.noError(err, "it was free")
+	p.Release()
 }
 
 // After Close nothing of the membership uses the store, which may be closed then.
@@ -93,7 +92,7 @@ func closeWaitsForRequests(w *world) {
 	waits, asks := make(chan error, 1), make(chan error, 1)
 	go func() { waits <- s.Acquire(w.ctx, 1) }()
 	go func() {
-		_, err := s.TryAcquireContext(w.ctx, 1)
+		_, err := s.TryAcquirePermit(w.ctx, 1)
 		asks <- err
 	}()
 	w.eventually(func() bool { return x.sum(x.going, "txn") == 1 && s.Waiting() == 2 }, "it asks")
@@ -337,7 +336,8 @@ func aContextMayEndAtAnyRequest(w *world) {
 	for at, done := int64(1), false; !done; {
 		began := time.Now()
 		w.noError(s.Acquire(w.ctx, 1))
-		w.noError(k.Acquire(w.ctx, "a", 1))
+		p, err := k.Acquire(w.ctx, "a", 1)
+		w.noError(err)
 		rival, err := w.election(g).Campaign(w.ctx)
 		w.noError(err)
 		ctx, cancel := context.WithCancel(w.ctx)
@@ -363,7 +363,7 @@ func aContextMayEndAtAnyRequest(w *world) {
 		cancel()
 		rival.Release()
 		s.Release(1)
-		k.Release("a", 1)
+		p.Release()
 		w.noError(s.Acquire(w.ctx, 3), "all is free")
 		s.Release(3)
 		w.eventually(func() bool {
@@ -383,25 +383,25 @@ func (w *world) useAll(ctx context.Context, f *fleet.Fleet) {
 		if p, err := s.AcquirePermit(ctx, 1); err == nil {
 			p.Release()
 		}
-		ok, _ := s.TryAcquireContext(ctx, 3)
-		w.check(!ok, "one is held elsewhere")
+		p, _ := s.TryAcquirePermit(ctx, 3)
+		w.check(p == nil, "one is held elsewhere")
 		_ = s.Acquire(ctx, 4)
 		_ = s.Resize(ctx, 4)
 		w.equal(0, s.Waiting())
 	}
 	if k, err := f.Keyed(ctx, "s", 3); err == nil {
-		if k.Acquire(ctx, "a", 2) == nil {
-			k.Release("a", 2)
-		}
-		if p, err := k.AcquirePermit(ctx, "b", 1); err == nil {
+		if p, err := k.Acquire(ctx, "a", 2); err == nil {
 			p.Release()
 		}
-		ok, _ := k.TryAcquireContext(ctx, "a", 3)
-		w.check(!ok, "one is held elsewhere")
-		if ok, _ := k.TryAcquireContext(ctx, "c", 3); ok {
-			k.Release("c", 3)
+		if p, err := k.Acquire(ctx, "b", 1); err == nil {
+			p.Release()
 		}
-		_ = k.Acquire(ctx, "a", 4)
+		p, _ := k.TryAcquire(ctx, "a", 3)
+		w.check(p == nil, "one is held elsewhere")
+		if p, err := k.TryAcquire(ctx, "c", 3); err == nil {
+			p.Release()
+		}
+		_, _ = k.Acquire(ctx, "a", 4)
 		w.eventually(func() bool { return k.Len() == 0 }, "keys are left")
 	}
 	if e, err := f.Election(ctx, "s"); err == nil {

@@ -150,6 +150,48 @@ func (w *world) keyed(f *fleet.Fleet, size int64) *fleet.Keyed {
 	return k
 }
 
+// ofKey acquires n permits of a key.
+func ofKey(k *fleet.Keyed, key string, n int64) acquirer {
+	return func(ctx context.Context) (*fleet.Permit, error) { return k.Acquire(ctx, key, n) }
+}
+
+// key acquires n permits of a key.
+func (w *world) key(k *fleet.Keyed, key string, n int64) *fleet.Permit {
+	p, err := k.Acquire(w.ctx, key, n)
+	w.noError(err)
+	return p
+}
+
+// noKey ends the test unless an acquire of n permits of a key ends with an error.
+func (w *world) noKey(k *fleet.Keyed, key string, n int64, why error, what ...any) {
+	p, err := k.Acquire(w.ctx, key, n)
+	w.errorIs(err, why, what...)
+	w.check(p == nil, "an error comes without a permit")
+}
+
+// An outcome is what comes of an acquire: a permit or an error.
+type outcome struct {
+	*fleet.Permit
+	err error
+}
+
+// asks has a goroutine acquire n permits of a key, and returns what comes of it.
+func (w *world) asks(k *fleet.Keyed, key string, n int64) <-chan outcome {
+	got := make(chan outcome, 1)
+	go func() {
+		p, err := k.Acquire(w.ctx, key, n)
+		got <- outcome{p, err}
+	}()
+	return got
+}
+
+// given waits for the permit that a goroutine acquires.
+func (w *world) given(got <-chan outcome, what ...any) *fleet.Permit {
+	o := receive(w, got)
+	w.noError(o.err, what...)
+	return o.Permit
+}
+
 func (w *world) election(f *fleet.Fleet) *fleet.Election {
 	e, err := f.Election(w.ctx, "s")
 	w.noError(err)

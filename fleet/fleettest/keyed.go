@@ -16,7 +16,7 @@ import (
 )
 
 var keys = []func(w *world){
-	keysComeAndGo, keysAreLost, tokensOutliveTheLine, aKeyIsResized,
+	keysComeAndGo, keysAreLost, aKeyIsReleasedTwice, tokensOutliveTheLine, aKeyIsResized,
 	readersAndWritersOfAKey, processesPassDifferentSizes, closeOfKeys, keysAreClosedWhileTheyAreUsed, namesOfKeys,
 	keysAtRestCostNothing,
 }
@@ -42,14 +42,14 @@ func keysComeAndGo(w *world) {
 					if r.IntN(2) == 0 {
 						ctx = w.ctx
 					}
-					if err := k.Acquire(ctx, names[key], n); err == nil {
+					if p, err := k.Acquire(ctx, names[key], n); err == nil {
 						served.Add(1)
 						if h := held[key].Add(n); h > size {
 							w.Errorf("%d are held", h)
 						}
 						time.Sleep(time.Duration(r.IntN(3)) * time.Millisecond)
 						held[key].Add(-n)
-						k.Release(names[key], n)
+						p.Release()
 					} else if ctx == w.ctx || !errors.Is(err, context.DeadlineExceeded) {
 						w.Errorf("%w", err)
 					}
@@ -67,44 +67,52 @@ func keysComeAndGo(w *world) {
 	}
 }
 
-// Keys of a lost session are lost, and others get them. What was acquired without a handle is
-// released by its key.
+// Keys of a lost session are lost, and others get them.
 func keysAreLost(w *world) {
 	f := w.join()
 	a, b := w.keyed(f, 1), w.keyed(w.join(), 1)
-	p, err := a.AcquirePermit(w.ctx, "x", 1)
+	p, y := w.key(a, "x", 1), w.key(a, "y", 1)
+	_, err := b.TryAcquire(w.ctx, "x", 1)
+	w.errorIs(err, fleet.ErrBusy)
+	z, err := b.TryAcquire(w.ctx, "z", 1)
 	w.noError(err)
-	w.noError(a.Acquire(w.ctx, "y", 1))
-	for key, free := range map[string]bool{"x": false, "z": true} {
-		ok, err := b.TryAcquireContext(w.ctx, key, 1)
-		w.noError(err)
-		w.equal(free, ok)
-	}
-	b.Release("z", 1)
-	got := make(chan *fleet.Permit)
-	go func() {
-		p, err := b.AcquirePermit(w.ctx, "x", 1)
-		w.noError(err)
-		got <- p
-	}()
+	z.Release()
+	got := w.asks(b, "x", 1)
 	w.eventually(func() bool { return len(w.state("keyed", "s/x").Entries) == 2 }, "it waits")
-	waits := make(chan error)
-	go func() { waits <- a.Acquire(w.ctx, "x", 1) }()
+	waits := w.asks(a, "x", 1)
 	w.waits(f, "keyed s/x")
 	w.revoke(p)
-	next := receive(w, got)
+	next := w.given(got)
 	w.lost(p)
 	w.check(next.Token().Compare(p.Token()) > 0)
-	w.noError(b.Acquire(w.ctx, "y", 1))
+	theirs := w.key(b, "y", 1)
 	p.Release()
 	next.Release()
-	w.noError(receive(w, waits), "it waits in the next session")
+	x := w.given(waits, "it waits in the next session")
 	w.equal(2, a.Len(), "what is lost has to be released")
-	a.Release("y", 1)
-	a.Release("x", 1)
-	b.Release("y", 1)
+	y.Release()
+	x.Release()
+	theirs.Release()
 	w.eventually(func() bool { return a.Len() == 0 && w.unused("x", "y", "z") }, "nobody uses a key")
-	w.panics(func() { a.Release("y", 1) })
+}
+
+// A second Release of a key's Permit does nothing: the key is another Permit's. A Permit of nothing
+// keeps no key.
+func aKeyIsReleasedTwice(w *world) {
+	a, b := w.keyed(w.join(fleet.WithTenure(0)), 2), w.keyed(w.join(), 2)
+	p, q := w.key(a, "x", 1), w.key(a, "x", 1)
+	p.Release()
+	p.Release()
+	w.key(a, "y", 0).Release()
+	w.equal(1, a.Len())
+	_, err := b.TryAcquire(w.ctx, "x", 2)
+	w.errorIs(err, fleet.ErrBusy)
+	w.key(b, "x", 1).Release()
+	w.check(q.Valid())
+	q.Release()
+	w.equal(0, a.Len())
+	w.key(b, "x", 2).Release()
+	w.eventually(func() bool { return w.unused("x", "y") }, "something is left")
 }
 
 // A key's line goes when nobody holds or wants it, and a new one has greater tokens: they have the
@@ -114,7 +122,7 @@ func tokensOutliveTheLine(w *world) {
 	gate := fence.NewGate(1)
 	var last fence.Token
 	for i := range 20 {
-		p, err := processes[i%3%2].AcquirePermit(w.ctx, "a", 1)
+		p, err := processes[i%3%2].Acquire(w.ctx, "a", 1)
 		w.noError(err)
 		w.check(p.Token().Compare(last) > 0, p.Token(), "after", last)
 		w.noError(gate.Check(p.Token()))
@@ -132,39 +140,39 @@ func aKeyIsResized(w *world) {
 	f := w.join()
 	a, b := w.keyed(f, 2), w.keyed(w.join(), 2)
 	w.check(a == w.keyed(f, 7) && a.Size() == 2, "the first size counts")
-	w.errorIs(a.Acquire(w.ctx, "x", 3), fleet.ErrTooLarge)
+	w.noKey(a, "x", 3, fleet.ErrTooLarge)
 	w.noError(a.Resize(w.ctx, "x", 5))
-	w.noError(b.Acquire(w.ctx, "x", 4))
-	w.errorIs(a.AcquireTimeout(50*time.Millisecond, "x", 2), context.DeadlineExceeded)
-	w.noError(a.Acquire(w.ctx, "x", 1))
-	w.errorIs(a.Acquire(w.ctx, "y", 3), fleet.ErrTooLarge, "another key")
-	got := make(chan error)
-	go func() { got <- a.Acquire(w.ctx, "x", 2) }()
+	held := []*fleet.Permit{w.key(b, "x", 4)}
+	_, err := w.within(50*time.Millisecond, ofKey(a, "x", 2))
+	w.errorIs(err, context.DeadlineExceeded)
+	held = append(held, w.key(a, "x", 1))
+	w.noKey(a, "y", 3, fleet.ErrTooLarge, "another key")
+	got := w.asks(a, "x", 2)
 	w.eventually(func() bool { return len(w.state("keyed", "s/x").Entries) == 3 }, "it waits")
 	w.noError(b.Resize(w.ctx, "x", 7)) // while it is held and waited for
-	w.noError(receive(w, got))
+	held = append(held, w.given(got))
 	w.noError(a.Resize(w.ctx, "x", 0))
-	w.errorIs(b.Acquire(w.ctx, "x", 1), fleet.ErrTooLarge)
-	b.Release("x", 4)
-	a.Release("x", 3)
+	w.noKey(b, "x", 1, fleet.ErrTooLarge)
+	for _, p := range held {
+		p.Release()
+	}
 	w.eventually(func() bool { return len(w.state("keyed", "s/x").Entries) == 0 }, "nobody uses it")
-	w.errorIs(b.Acquire(w.ctx, "x", 1), fleet.ErrTooLarge, "its size is kept")
+	w.noKey(b, "x", 1, fleet.ErrTooLarge, "its size is kept")
 }
 
 // An operator deletes the size of a key that is in use. It has the usual size.
 func aSizeOfAKeyThatIsDeleted(w *world) {
 	a, b := w.keyed(w.join(), 2), w.keyed(w.join(), 2)
 	w.noError(a.Resize(w.ctx, "x", 1))
-	w.noError(a.Acquire(w.ctx, "x", 1))
-	got := make(chan error)
-	go func() { got <- b.Acquire(w.ctx, "x", 1) }()
+	p := w.key(a, "x", 1)
+	got := w.asks(b, "x", 1)
 	w.eventually(func() bool { return len(w.state("keyed", "s/x").Entries) == 2 }, "it waits")
 	w.noError(w.DeleteSize("keyed", "s/x"))
-	w.noError(receive(w, got))
-	a.Release("x", 1)
-	b.Release("x", 1)
+	q := w.given(got)
+	p.Release()
+	q.Release()
 	w.eventually(func() bool { return w.unused("x") }, "nobody uses it")
-	w.errorIs(a.Acquire(w.ctx, "x", 3), fleet.ErrTooLarge)
+	w.noKey(a, "x", 3, fleet.ErrTooLarge)
 }
 
 // Processes that pass different sizes hold at most the largest together, and all are served.
@@ -176,13 +184,13 @@ func processesPassDifferentSizes(w *world) {
 		for range 5 {
 			users.Go(func() {
 				for range 30 {
-					w.noError(k.Acquire(w.ctx, "a", 1))
+					p := w.key(k, "a", 1)
 					if h := held.Add(1); h > 3 {
 						w.Errorf("%d are held", h)
 					}
 					time.Sleep(time.Millisecond)
 					held.Add(-1)
-					k.Release("a", 1)
+					p.Release()
 				}
 			})
 		}
@@ -196,39 +204,36 @@ func processesPassDifferentSizes(w *world) {
 func closeOfKeys(w *world) {
 	f := w.apart()
 	k := w.keyed(f, 1)
-	p, err := k.AcquirePermit(w.ctx, "a", 1)
-	w.noError(err)
-	w.noError(k.Acquire(w.ctx, "b", 1))
-	got := make(chan error)
-	wait := func(k *fleet.Keyed) {
-		go func() { got <- k.Acquire(w.ctx, "a", 1) }()
+	p, b := w.key(k, "a", 1), w.key(k, "b", 1)
+	wait := func(k *fleet.Keyed) <-chan outcome {
+		got := w.asks(k, "a", 1)
 		w.waits(f, "keyed s/a")
+		return got
 	}
-	wait(k)
+	got := wait(k)
 	k.Close()
 	k.Close()
-	w.errorIs(receive(w, got), fleet.ErrClosed)
-	w.errorIs(k.Acquire(w.ctx, "c", 1), fleet.ErrClosed)
+	w.errorIs(receive(w, got).err, fleet.ErrClosed)
+	w.noKey(k, "c", 1, fleet.ErrClosed)
 	w.check(p.Valid())
 
 	again := w.keyed(f, 1)
 	w.check(k != again)
-	wait(again) // what the closed one has counts
+	got = wait(again) // what the closed one has counts
 	p.Release()
-	w.noError(receive(w, got))
-	w.noError(again.Acquire(w.ctx, "c", 1))
-	wait(again)
+	a, c := w.given(got), w.key(again, "c", 1)
+	got = wait(again)
 	closed := make(chan error, 1)
 	go func() { closed <- f.Close(w.ctx) }()
-	w.errorIs(receive(w, got), fleet.ErrClosed)
-	_, err = f.Keyed(w.ctx, "s", 1)
+	w.errorIs(receive(w, got).err, fleet.ErrClosed)
+	_, err := f.Keyed(w.ctx, "s", 1)
 	w.errorIs(err, fleet.ErrClosed)
-	w.errorIs(again.Acquire(w.ctx, "d", 1), fleet.ErrClosed)
-	again.Release("a", 1)
-	again.Release("c", 1)
+	w.noKey(again, "d", 1, fleet.ErrClosed)
+	a.Release()
+	c.Release()
 	w.eventually(func() bool { return w.unused("a", "c") }, "they are returned")
 	w.equal(0, len(closed), "b is held")
-	k.Release("b", 1)
+	b.Release()
 	w.noError(receive(w, closed))
 	w.check(w.unused("b"))
 	w.eventually(func() bool { return again.Len() == 0 }, "a process keeps keys")
@@ -257,7 +262,7 @@ func keysAreClosedWhileTheyAreUsed(w *world) {
 			users.Go(func() {
 				for !enough() {
 					key := r.IntN(len(names))
-					p, err := w.keyed(f, 1).AcquirePermit(w.ctx, names[key], 1)
+					p, err := w.keyed(f, 1).Acquire(w.ctx, names[key], 1)
 					if err != nil {
 						w.errorIs(err, fleet.ErrClosed)
 						ended.Add(1)
@@ -291,8 +296,7 @@ func readersAndWritersOfAKey(w *world) {
 		use := func(times int, n int64) {
 			users.Go(func() {
 				for range times {
-					p, err := k.AcquirePermit(w.ctx, "a", n)
-					w.noError(err)
+					p := w.key(k, "a", n)
 					if now := inside.Add(n); now > size {
 						w.Errorf("a writer beside others: %d", now)
 					}
@@ -309,12 +313,11 @@ func readersAndWritersOfAKey(w *world) {
 	}
 	users.Wait()
 	k, o := w.keyed(w.join(), size), w.keyed(w.join(), size)
+	var readers []*fleet.Permit
 	for range 2 { // at a time
-		w.noError(k.Acquire(w.ctx, "a", 1))
-		w.noError(o.Acquire(w.ctx, "a", 1))
+		readers = append(readers, w.key(k, "a", 1), w.key(o, "a", 1))
 	}
-	got := make(chan error)
-	go func() { got <- k.Acquire(w.ctx, "a", size) }()
+	got := w.asks(k, "a", size)
 	w.eventually(func() bool {
 		weights := int64(0)
 		for _, e := range w.state("keyed", "s/a").Entries {
@@ -322,36 +325,38 @@ func readersAndWritersOfAKey(w *world) {
 		}
 		return weights > size
 	}, "the writer is in line")
-	ok, err := o.TryAcquireContext(w.ctx, "a", 1)
-	w.noError(err)
-	w.check(!ok, "a reader overtakes a writer")
-	k.Release("a", 2)
-	o.Release("a", 2)
-	w.noError(receive(w, got))
-	k.Release("a", size)
+	_, err := o.TryAcquire(w.ctx, "a", 1)
+	w.errorIs(err, fleet.ErrBusy, "a reader overtakes a writer")
+	for _, p := range readers {
+		p.Release()
+	}
+	w.given(got).Release()
 }
 
 // Any text is a key, and no two keys of any names are the same.
 func namesOfKeys(w *world) {
 	f := w.join(fleet.WithTTL(time.Minute)) // which outlives the pauses of a busy machine
-	var release []func()
+	var held []*fleet.Permit
 	for _, name := range []string{"a", "a/b", "a%2Fb", "/", " ", "\xff"} {
 		k, err := f.Keyed(w.ctx, name, 1)
 		w.noError(err)
 		for _, key := range []string{"", "b", "/", "b/c", "c", "size", "q/1", "%2F", "\x00", "ä"} {
-			ok, err := k.TryAcquireContext(w.ctx, key, 1)
-			w.noError(err)
-			w.check(ok, name, key, "is another key")
+			p, err := k.TryAcquire(w.ctx, key, 1)
+			w.noError(err, name, key, "is another key")
 			w.equal(1, len(w.state("keyed", url.PathEscape(name)+"/"+key).Entries))
-			release = append(release, func() { k.Release(key, 1) })
+			held = append(held, p)
 		}
 	}
-	for _, r := range release {
-		r()
+	for _, p := range held {
+		p.Release()
 	}
 	_, err := f.Keyed(w.ctx, "", 1)
 	w.check(err != nil, "a name is empty")
 	w.panics(func() { _, _ = f.Keyed(w.ctx, "a", -1) })
+	k := w.keyed(f, 1)
+	w.panics(func() { _, _ = k.Acquire(w.ctx, "a", -1) }, "fleet: acquire of a negative number of permits")
+	w.panics(func() { _, _ = k.TryAcquire(w.ctx, "a", -1) }, "fleet: acquire of a negative number of permits")
+	w.panics(func() { _ = k.Resize(w.ctx, "a", -1) }, "fleet: negative size")
 }
 
 // Keys that were used cost a process at rest nothing: neither requests nor watches.
@@ -366,8 +371,7 @@ func keysAtRestCostNothing(w *world) {
 		for i := range 30 {
 			users.Go(func() {
 				key := fmt.Sprint(first + i)
-				w.noError(k.Acquire(w.ctx, key, 1))
-				k.Release(key, 1)
+				w.key(k, key, 1).Release()
 			})
 		}
 		users.Wait()

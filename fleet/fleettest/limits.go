@@ -166,7 +166,7 @@ func whoIsTooLargeAsksAgain(w *world) {
 	silent()
 	w.errorIs(s.AcquireTimeout(patience/4, 3), fleet.ErrTooLarge)
 	silent()
-	_, err := s.TryAcquireContext(w.ctx, 3)
+	_, err := s.TryAcquirePermit(w.ctx, 3)
 	w.errorIs(err, fleet.ErrTooLarge)
 	silent()
 	w.errorIs(s.AcquireTimeout(time.Millisecond, 3), context.DeadlineExceeded, "that soon there is no answer")

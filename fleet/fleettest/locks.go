@@ -10,7 +10,7 @@ import (
 )
 
 var locks = []func(w *world){
-	mutex, mutexByOtherMeans, triesOfAMutexEnd, readersAndWriters, readersAndWritersByOtherMeans,
+	mutex, mutexByOtherMeans, triesEnd, readersAndWriters, readersAndWritersByOtherMeans,
 }
 
 func mutex(w *world) {
@@ -48,7 +48,7 @@ func mutexByOtherMeans(w *world) {
 	w.noError(err)
 	w.check(p.Valid())
 	_, err = b.TryLock(w.ctx)
-	w.errorIs(err, fleet.ErrLocked, "another process has it")
+	w.errorIs(err, fleet.ErrBusy, "another process has it")
 	_, err = w.within(20*time.Millisecond, b.Lock)
 	w.errorIs(err, context.DeadlineExceeded)
 	p.Release()
@@ -57,7 +57,7 @@ func mutexByOtherMeans(w *world) {
 	p.Release() // does nothing
 	w.check(q.Valid())
 	_, err = a.TryLock(w.ctx)
-	w.errorIs(err, fleet.ErrLocked)
+	w.errorIs(err, fleet.ErrBusy)
 	q.Release()
 	q, err = w.within(patience, b.Lock)
 	w.noError(err)
@@ -67,47 +67,75 @@ func mutexByOtherMeans(w *world) {
 	w.errorIs(err, fleet.ErrClosed)
 }
 
-// A try says why it has nothing, whether the mutex is free or not.
-func triesOfAMutexEnd(w *world) {
-	f := w.join()
-	m, err := f.Mutex(w.ctx, "s")
-	w.noError(err)
+// An acquirer is one of the ways to hold a lock of any kind.
+type acquirer = func(context.Context) (*fleet.Permit, error)
+
+// A kind is a lock of which one is held at a time.
+type kind struct {
+	try, acquire acquirer
+	close        func()
+	closed       error // what a try returns after close, if its context has ended
+}
+
+// kinds open locks that have a try.
+var kinds = []func(w *world, f *fleet.Fleet) kind{
+	func(w *world, f *fleet.Fleet) kind {
+		m, err := f.Mutex(w.ctx, "s")
+		w.noError(err)
+		return kind{m.TryLock, m.Lock, m.Close, context.Canceled}
+	},
+	func(w *world, f *fleet.Fleet) kind {
+		s := w.semaphore(f, 1)
+		try := func(ctx context.Context) (*fleet.Permit, error) { return s.TryAcquirePermit(ctx, 1) }
+		acquire := func(ctx context.Context) (*fleet.Permit, error) { return s.AcquirePermit(ctx, 1) }
+		return kind{try, acquire, s.Close, context.Canceled}
+	},
+	func(w *world, f *fleet.Fleet) kind {
+		k := w.keyed(f, 1)
+		try := func(ctx context.Context) (*fleet.Permit, error) { return k.TryAcquire(ctx, "a", 1) }
+		return kind{try, ofKey(k, "a", 1), k.Close, fleet.ErrClosed}
+	},
+}
+
+// A try says why it has nothing, whether the permits are free or not.
+func triesEnd(w *world) {
 	done, cancel := context.WithCancel(w.ctx)
 	cancel()
-	end := func(ctx context.Context, m *fleet.Mutex, why error) {
-		p, err := m.TryLock(ctx)
+	end := func(ctx context.Context, try acquirer, why error) {
+		p, err := try(ctx)
 		w.errorIs(err, why)
 		w.check(p == nil, "an error comes without a permit")
 	}
-	w.panics(func() { _, _ = m.TryLock(nil) }, "fleet: nil context") //nolint:staticcheck // the test
-	end(done, m, context.Canceled)
-	p, err := m.TryLock(w.ctx)
-	w.noError(err)
-	end(w.ctx, m, fleet.ErrLocked)
-	end(done, m, context.Canceled)
+	for _, open := range kinds {
+		f := w.join()
+		k := open(w, f)
+		w.panics(func() { _, _ = k.try(nil) }, "fleet: nil context") //nolint:staticcheck // the test
+		end(done, k.try, context.Canceled)
+		p, err := k.try(w.ctx)
+		w.noError(err)
+		end(w.ctx, k.try, fleet.ErrBusy)
+		end(done, k.try, context.Canceled)
 
-	m.Close()
-	end(w.ctx, m, fleet.ErrClosed)
-	end(done, m, context.Canceled)
-	w.check(p.Valid(), "it is held until it is released")
-	again, err := f.Mutex(w.ctx, "s")
-	w.noError(err)
-	end(w.ctx, again, fleet.ErrLocked)
-	p.Release()
-	p, err = w.within(patience, again.Lock)
-	w.noError(err)
-	p.Release()
-	w.noError(f.Close(w.ctx))
-	end(w.ctx, again, fleet.ErrClosed)
+		k.close()
+		end(w.ctx, k.try, fleet.ErrClosed)
+		end(done, k.try, k.closed)
+		w.check(p.Valid(), "it is held until it is released")
+		again := open(w, f)
+		end(w.ctx, again.try, fleet.ErrBusy)
+		p.Release()
+		p, err = w.within(patience, again.acquire)
+		w.noError(err)
+		p.Release()
+		w.noError(f.Close(w.ctx))
+		end(w.ctx, again.try, fleet.ErrClosed)
+	}
 }
 
-// within has lock wait for so long.
-func (w *world) within(
-	t time.Duration, lock func(context.Context) (*fleet.Permit, error),
-) (*fleet.Permit, error) {
+// within has acquire wait for so long.
+func (w *world) within(t time.Duration, acquire acquirer) (*fleet.Permit, error) {
 	ctx, cancel := context.WithTimeout(w.ctx, t)
 	defer cancel()
-	return lock(ctx)
+	return acquire(ctx)
 }
 
 // Readers of all processes share the lock, writers do not, and neither starves.

@@ -15,7 +15,7 @@ import (
 
 var losses = []func(w *world){
 	aLostLease, anOperatorDeletesAnEntry, anOperatorChangesAnEntry, releaseAfterALoss,
-	aFutureAfterALoss, tryAcquireContextBesideALoss, permitsOfTheDeadComeBack,
+	aFutureAfterALoss, aTryBesideALoss, permitsOfTheDeadComeBack,
 	joinWhileAServerHangs,
 }
 
@@ -128,18 +128,17 @@ func aFutureAfterALoss(w *world) {
 }
 
 // Who asks the fleet is answered, also if the lease is lost meanwhile.
-func tryAcquireContextBesideALoss(w *world) {
+func aTryBesideALoss(w *world) {
 	s := w.semaphore(w.join(), 1)
 	for range 5 {
 		p, err := s.AcquirePermit(w.ctx, 1)
 		w.noError(err)
 		w.revoke(p)
 		w.lost(p)
-		ok, err := s.TryAcquireContext(w.ctx, 1)
-		w.noError(err)
-		w.check(ok, "nobody else wants it")
+		q, err := s.TryAcquirePermit(w.ctx, 1)
+		w.noError(err, "nobody else wants it")
 		p.Release()
-		s.Release(1)
+		q.Release()
 	}
 }
 

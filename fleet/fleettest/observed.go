@@ -123,7 +123,7 @@ func observedAll(w *world) {
 	q, err := rw.RLock(w.ctx)
 	w.noError(err)
 	_, err = m.TryLock(w.ctx)
-	w.errorIs(err, fleet.ErrLocked)
+	w.errorIs(err, fleet.ErrBusy)
 	leader, config := w.lockOf("leader"), w.lockOf("config")
 	w.equal("fleet.Mutex", leader.Kind)
 	w.equal("fleet.RWMutex", config.Kind)

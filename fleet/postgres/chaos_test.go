@@ -84,7 +84,7 @@ func (w *world) locks(f *fleet.Fleet) map[string]func(ctx context.Context) (*fle
 	return map[string]func(ctx context.Context) (*fleet.Permit, error){
 		"mutex":    m.Lock,
 		"rwmutex":  rw.Lock,
-		"key":      func(ctx context.Context) (*fleet.Permit, error) { return k.AcquirePermit(ctx, "key", 1) },
+		"key":      func(ctx context.Context) (*fleet.Permit, error) { return k.Acquire(ctx, "key", 1) },
 		"election": e.Campaign,
 	}
 }

@@ -80,12 +80,13 @@ func (b *bench) useKeys(fs []*fleet.Fleet, keys, acquires int) error {
 			users.Go(func() {
 				for i := next.Add(1); i <= int64(acquires); i = next.Add(1) {
 					key := fmt.Sprint("tenant ", order[i-1]%keys)
-					if err := caps.Acquire(b.ctx, key, 1); err != nil {
+					p, err := caps.Acquire(b.ctx, key, 1)
+					if err != nil {
 						failed <- err
 						return
 					}
 					time.Sleep(held)
-					caps.Release(key, 1)
+					p.Release()
 				}
 			})
 		}

@@ -272,7 +272,7 @@ func TestTwoProcessesOfOneName(t *testing.T) {
 		require.False(t, p.Valid())
 		q.Release()
 	} else {
-		require.ErrorIs(t, err, fleet.ErrLocked)
+		require.ErrorIs(t, err, fleet.ErrBusy)
 	}
 	p.Release()
 	q, err = locks[1].Lock(patient(t))

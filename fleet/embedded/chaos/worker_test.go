@@ -153,7 +153,7 @@ func openOnce(ctx context.Context, f *fleet.Fleet, lock string) (acquirer, error
 		return func(ctx context.Context, _ int64) (*fleet.Permit, error) { return e.Campaign(ctx) }, err
 	case oneKey, someKey:
 		k, err := f.Keyed(ctx, lock, sizes[lock])
-		return func(ctx context.Context, n int64) (*fleet.Permit, error) { return k.AcquirePermit(ctx, "key", n) }, err
+		return func(ctx context.Context, n int64) (*fleet.Permit, error) { return k.Acquire(ctx, "key", n) }, err
 	default:
 		s, err := f.Semaphore(ctx, lock, sizes[lock])
 		return func(ctx context.Context, n int64) (*fleet.Permit, error) { return s.AcquirePermit(ctx, n) }, err

@@ -95,7 +95,7 @@ func ExampleMutex() {
 		log.Fatal(err)
 	}
 	_, err = leader.TryLock(ctx)
-	fmt.Println(errors.Is(err, fleet.ErrLocked))
+	fmt.Println(errors.Is(err, fleet.ErrBusy))
 	p.Release()
 	// Output: true
 }
@@ -175,20 +175,18 @@ func ExampleKeyed() {
 		log.Fatal(err)
 	}
 	for _, tenant := range []string{"acme", "other"} {
-		p, err := exports.AcquirePermit(ctx, tenant, 5)
+		p, err := exports.Acquire(ctx, tenant, 5)
 		if err != nil {
 			log.Fatal(err)
 		}
 		defer p.Release()
-		more, err := exports.TryAcquireContext(ctx, tenant, 1)
-		fmt.Println(tenant, more, err)
-		if more {
-			exports.Release(tenant, 1)
-		}
+		more, err := exports.TryAcquire(ctx, tenant, 1)
+		fmt.Println(tenant, err)
+		more.Release() // also if there is none
 	}
 	// Output:
-	// acme true <nil>
-	// other false <nil>
+	// acme <nil>
+	// other farad: the fleet's permits are in use
 }
 
 // A document is read by many and written by one, over all processes. Its name is the key.
@@ -205,23 +203,23 @@ func ExampleKeyed_readersAndWriters() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	reader, err := documents.AcquirePermit(ctx, "report", 1)
+	reader, err := documents.Acquire(ctx, "report", 1)
 	if err != nil {
 		log.Fatal(err)
 	}
-	another, err := documents.TryAcquireContext(ctx, "report", 1)
-	fmt.Println("another reader:", another, err)
-	documents.Release("report", 1)
-	writer, err := documents.TryAcquireContext(ctx, "report", documents.Size())
-	fmt.Println("a writer:", writer, err)
+	another, err := documents.TryAcquire(ctx, "report", 1)
+	fmt.Println("another reader:", err)
+	another.Release()
+	_, err = documents.TryAcquire(ctx, "report", documents.Size())
+	fmt.Println("a writer:", err)
 	reader.Release()
-	writer, err = documents.TryAcquireContext(ctx, "report", documents.Size())
-	fmt.Println("then:", writer, err)
-	documents.Release("report", documents.Size())
+	writer, err := documents.TryAcquire(ctx, "report", documents.Size())
+	fmt.Println("then:", err)
+	writer.Release()
 	// Output:
-	// another reader: true <nil>
-	// a writer: false <nil>
-	// then: true <nil>
+	// another reader: <nil>
+	// a writer: farad: the fleet's permits are in use
+	// then: <nil>
 }
 
 func ExampleFuture() {

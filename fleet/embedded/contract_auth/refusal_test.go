@@ -58,7 +58,7 @@ func TestRefusedRequestsEnd(t *testing.T) {
 			go func() { waits <- sem.Acquire(ctx, 2) }()
 			require.ErrorIs(t, sem.AcquireTimeout(patience, 1), rpctypes.ErrPermissionDenied)
 			require.ErrorIs(t, <-waits, rpctypes.ErrPermissionDenied)
-			_, err = sem.TryAcquireContext(ctx, 1)
+			_, err = sem.TryAcquirePermit(ctx, 1)
 			require.ErrorIs(t, err, rpctypes.ErrPermissionDenied)
 			require.ErrorIs(t, sem.Acquire(ctx, 4), tooLarge)
 			var future fleet.Future

@@ -270,7 +270,7 @@ func (s *show) resizeTo(ctx context.Context, tenant string, n int64) error {
 	if err := s.exports.Resize(ctx, tenant, n); err != nil {
 		return err
 	}
-	p, err := s.exports.AcquirePermit(ctx, tenant, 1)
+	p, err := s.exports.Acquire(ctx, tenant, 1)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ type hand struct {
 
 // turn does a job, and reports whether there was one.
 func (h *hand) turn(ctx context.Context) bool {
-	p, err := h.exports.AcquirePermit(ctx, h.tenant, 1)
+	p, err := h.exports.Acquire(ctx, h.tenant, 1)
 	if err != nil {
 		return false
 	}

@@ -46,11 +46,15 @@ func waits(ctx context.Context, wg *sync.WaitGroup, count *twa.EventCount) {
 	count.Await(ctx, 3) // want `the error of Await is dropped`
 }
 
-func overANetwork(f *fleet.Semaphore, m *fleet.Mutex) {
+func overANetwork(f *fleet.Semaphore, m *fleet.Mutex, k *fleet.Keyed) {
 	f.Acquire(context.Background(), 1) // want `the error of Acquire is dropped`
 	f.Release(1)
-	m.Lock(context.Background())    // want `the error of Lock is dropped`
-	m.TryLock(context.Background()) // want `the error of TryLock is dropped`
+	m.Lock(context.Background())                 // want `the error of Lock is dropped`
+	m.TryLock(context.Background())              // want `the error of TryLock is dropped`
+	k.Acquire(context.Background(), "key", 1)    // want `the error of Acquire is dropped`
+	k.TryAcquire(context.Background(), "key", 1) // want `the error of TryAcquire is dropped`
+	f.TryAcquire(1)                              // it uses no network
+	f.TryAcquirePermit(context.Background(), 1)  // want `the error of TryAcquirePermit is dropped`
 }
 
 type embeds struct{ sync.Mutex }
@@ -114,8 +118,9 @@ func okSaidByTheHandle(ctx context.Context, sem *semaphore.Semaphore, m *fleet.M
 	}
 	q, _ := m.TryLock(ctx)
 	defer q.Release()
-	ok, _ := f.TryAcquireContext(ctx, 1)
-	return ok
+	r, _ := f.TryAcquirePermit(ctx, 1)
+	defer r.Release()
+	return r != nil
 }
 
 func okPanics(sem *semaphore.Semaphore, panics func(func())) {

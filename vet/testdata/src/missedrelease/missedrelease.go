@@ -135,7 +135,7 @@ func two(ctx context.Context, sem *semaphore.Semaphore) error {
 
 func tried(ctx context.Context, m *fleet.Mutex) error {
 	p, err := m.TryLock(ctx)
-	if errors.Is(err, fleet.ErrLocked) {
+	if errors.Is(err, fleet.ErrBusy) {
 		return nil
 	}
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-var ErrLocked = errors.New("locked")
+var ErrBusy = errors.New("busy")
 
 type Semaphore struct{ n int64 }
 
@@ -14,8 +14,16 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error                 
 func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error) { return nil, nil }
 func (s *Semaphore) Bind(f *Future, n int64)                                     {}
 func (s *Semaphore) Release(n int64)                                             {}
-func (s *Semaphore) TryAcquireContext(ctx context.Context, n int64) (bool, error) {
-	return true, nil
+func (s *Semaphore) TryAcquire(n int64) bool                                     { return true }
+func (s *Semaphore) TryAcquirePermit(ctx context.Context, n int64) (*Permit, error) {
+	return nil, nil
+}
+
+type Keyed struct{ n int64 }
+
+func (k *Keyed) Acquire(ctx context.Context, key string, n int64) (*Permit, error) { return nil, nil }
+func (k *Keyed) TryAcquire(ctx context.Context, key string, n int64) (*Permit, error) {
+	return nil, nil
 }
 
 type Mutex struct{ n int64 }
