@@ -77,8 +77,12 @@ func keysAreLost(w *world) {
 	z, err := b.TryAcquire(w.ctx, "z", 1)
 	w.noError(err)
 	z.Release()
+	inLine := func(n int) func() bool {
+		return func() bool { return len(w.state("keyed", "s/x").Entries) == n }
+	}
+	w.eventually(inLine(1), "the try has left the line")
 	got := w.asks(b, "x", 1)
-	w.eventually(func() bool { return len(w.state("keyed", "s/x").Entries) == 2 }, "it waits")
+	w.eventually(inLine(2), "it waits")
 	waits := w.asks(a, "x", 1)
 	w.waits(f, "keyed s/x")
 	w.revoke(p)
