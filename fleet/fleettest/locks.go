@@ -109,7 +109,7 @@ func triesEnd(w *world) {
 	for _, open := range kinds {
 		f := w.join()
 		k := open(w, f)
-		w.panics(func() { _, _ = k.try(nil) }, "fleet: nil context") //nolint:staticcheck // the test
+		w.panics(func() { _, _ = k.try(nil) }, "fleet: nil context")
 		end(done, k.try, context.Canceled)
 		p, err := k.try(w.ctx)
 		w.noError(err)
