@@ -66,3 +66,18 @@ func TestObservedGuard(t *testing.T) {
 		return slices.ContainsFunc(found, func(l records.Leak) bool { return l.What == "lock" && l.Permits > 1 })
 	})
 }
+
+// Readers of a biased lock may never come to a slow path, by which others join.
+func TestABiasedLockJoinsAsItIsMade(t *testing.T) {
+	defer records.All(records.All(observed.Holders))
+	l := rwlock.NewBiased()
+	defer records.Unwatch(l)
+	for range 2 {
+		l.RLock()
+		defer l.RUnlock()
+	}
+	locks, _ := records.Read()
+	require.True(t, slices.ContainsFunc(locks, func(s records.Lock) bool {
+		return s.Kind == "rwlock.RWLock" && len(s.Holders) == 2
+	}))
+}
