@@ -22,6 +22,7 @@ func (s *Semaphore) TryAcquirePermit(ctx context.Context, n int64) (*Permit, err
 type Keyed struct{ n int64 }
 
 func (k *Keyed) Acquire(ctx context.Context, key string, n int64) (*Permit, error) { return nil, nil }
+
 func (k *Keyed) TryAcquire(ctx context.Context, key string, n int64) (*Permit, error) {
 	return nil, nil
 }
